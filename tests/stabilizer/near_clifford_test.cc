@@ -278,5 +278,80 @@ TEST(NearClifford, random_circuits_have_the_exact_distribution) {
   EXPECT_GT(with_rotations, circuits / 2);
 }
 
+SampleOptions detect_options() {
+  SampleOptions options;
+  options.output = ShotOutput::kDetectors;
+  return options;
+}
+std::unique_ptr<ShotSource> detectors_of(const std::string& text) {
+  return make_shot_source(lower(language::parse_stim(text), "<circuit>", Rotations::kKeep),
+                          detect_options());
+}
+
+// The example of docs/near_clifford.md.
+TEST(NearClifford, two_qubits) {
+  const auto source =
+      detectors_of("H 0\nT 0\nZ_ERROR(0.1) 0\nCX 0 1\nH 0\nM 0\nMY 1\nDETECTOR rec[-1] rec[-2]\n");
+  constexpr std::uint64_t kShots = 1 << 20;
+  const Counts counts = count(*source, 7, kShots);
+  const double minus = (1 - std::sqrt(0.5)) / 2, p = 0.9 * minus + 0.1 * (1 - minus);
+  EXPECT_NEAR(static_cast<double>(counts.at("1")) / kShots, p, 4 * std::sqrt(p * (1 - p) / kShots));
+}
+
+// Rotations by quarter turns are gates of the frame engine.
+TEST(NearClifford, quarter_turns_are_clifford_gates) {
+  const std::string turns =
+      "R_Z(0.5) 0\nR_X(1) 1\nR_PAULI(-0.5) X0*Y1\nR_YY(2) 0 1\nU3(0.5,0,1) 0\nDEPOLARIZE1(0.1) 0 "
+      "1\n"
+      "M 0 1\nDETECTOR rec[-1] rec[-2]\n";
+  const std::string gates =
+      "S 0\nX 1\nSPP_DAG X0*Y1\nZ 0\nSQRT_Y 0\nDEPOLARIZE1(0.1) 0 1\nM 0 1\nDETECTOR rec[-1] "
+      "rec[-2]\n";
+  const StabProgram program = lower(language::parse_stim(turns));
+  EXPECT_EQ(program.num_rotations, 0u);
+  for (ShotOutput output : {ShotOutput::kRecords, ShotOutput::kDetectors}) {
+    EXPECT_EQ(count(*source_of(program, output, Engine::kAuto, 4096), 3, 4096),
+              count(*source_of(lower(language::parse_stim(gates)), output, Engine::kAuto, 4096), 3,
+                    4096));
+  }
+}
+
+// Whoever cannot run a rotation says so, and where.
+TEST(NearClifford, others_refuse_rotations) {
+  try {
+    lower(language::parse_stim("H 0\nR_XX(0.3) 0 1\nM 0\n"), "file");
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ExitCode::kInput);
+    EXPECT_TRUE(std::string(e.what()).starts_with("file:2: R_XX is no Clifford gate")) << e.what();
+  }
+}
+
+// A rotation whose sign noise may change is not added to one in front of the noise; k stays as small
+// as it can.
+TEST(NearClifford, rotations_add_up_where_their_signs_are_one) {
+  const auto compiled = [](const std::string& text) {
+    return compile_near_clifford(lower(language::parse_stim(text), "<circuit>", Rotations::kKeep),
+                                 FrameOutput::kRecords);
+  };
+  EXPECT_EQ(compiled("RX 0\nT 0\nT 0\nT_DAG 0\nMX 0\n").num_fused, 2u);
+  EXPECT_EQ(compiled("RX 0\nT 0\nX 0\nT 0\nMX 0\n").num_fused, 1u);
+  EXPECT_EQ(compiled("RX 0\nT 0\nZ_ERROR(0.1) 0\nT 0\nMX 0\n").num_fused, 1u);
+  EXPECT_EQ(compiled("RX 0\nT 0\nX_ERROR(0.1) 0\nT 0\nMX 0\n").num_fused, 0u);
+  EXPECT_EQ(compiled("RX 0\nT 0\nR_X(0.1) 0\nT 0\nMX 0\n").num_fused, 0u);
+  // One after the other: nothing is kept active that is measured already.
+  std::string text;
+  for (int k = 0; k < 40; ++k) text += "RX 0\nT 0\nMX 0\n";
+  EXPECT_EQ(compiled(text).most_k, 1u);
+  EXPECT_EQ(compiled("RX 0 1\nT 0 1\nM 0 1\n").dense.size(), 0u);  // Z is measured: T is a phase
+  std::string wide;
+  for (int q = 0; q < 30; ++q)
+    wide += "RX " + std::to_string(q) + "\nT " + std::to_string(q) + "\n";
+  wide += "MPP X0";
+  for (int q = 1; q < 30; ++q) wide += "*X" + std::to_string(q);
+  EXPECT_THROW(compiled(wide + "\n"), Error);
+  EXPECT_THROW(compiled("T 0\nREPEAT 1000000000000 {\nH 0\n}\nM 0\n"), Error);
+}
+
 }  // namespace
 }  // namespace tilewave::stabilizer

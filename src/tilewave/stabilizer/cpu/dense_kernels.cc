@@ -1,5 +1,6 @@
 #include "tilewave/stabilizer/cpu/dense_kernels.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "tilewave/base/cpu_dispatch.h"
@@ -131,6 +132,116 @@ TW_TARGET_AVX512 inline __m512d add_square(__m512d sum, const Vector& v) {
   return _mm512_fmadd_pd(v.im, v.im, _mm512_fmadd_pd(v.re, v.re, sum));
 }
 
+// One rotation of an orbit of eight vectors, divided by its cosine:
+//   phi'_b = phi_b + F(b) phi_(b ^ x),  F(b) = f (-1)^(b . z), f real or i times it.
+struct OrbitStep {
+  __m512d plus, minus;
+  __m512i order;
+  double signs[8];     // 0, or -0 in vectors of odd parity
+  std::uint32_t z;     // of whole vectors
+  std::uint32_t code;  // 4 m + 2 imaginary + reordered lanes; vector c has the partner c ^ m
+};
+
+template <bool kImaginary>
+TW_TARGET_AVX512 inline void lift(Vector& v, __m512d f, const Vector& w) {
+  if constexpr (kImaginary) {
+    v = {_mm512_fnmadd_pd(f, w.im, v.re), _mm512_fmadd_pd(f, w.re, v.im)};
+  } else {
+    v = {_mm512_fmadd_pd(f, w.re, v.re), _mm512_fmadd_pd(f, w.im, v.im)};
+  }
+}
+
+template <std::uint32_t kCode>
+TW_TARGET_AVX512 [[gnu::always_inline]] inline void orbit_step(Vector (&v)[8],
+                                                               const OrbitStep& step, __m512d f) {
+  constexpr std::uint32_t kM = kCode >> 2;
+  constexpr bool kImaginary = (kCode & 2) != 0, kReorder = (kCode & 1) != 0;
+#pragma GCC unroll 8
+  for (std::uint32_t c = 0; c < 8; ++c) {
+    const std::uint32_t d = c ^ kM;
+    if (d < c) continue;
+    const Vector w = kReorder ? reorder(v[d], step.order) : v[d];
+    const Vector u = kReorder ? reorder(v[c], step.order) : v[c];
+    lift<kImaginary>(v[c], with_signs(f, _mm512_set1_pd(step.signs[c])), w);
+    if (d != c) lift<kImaginary>(v[d], with_signs(f, _mm512_set1_pd(step.signs[d])), u);
+  }
+}
+
+TW_TARGET_AVX512 [[gnu::always_inline]] inline void orbit_steps(Vector (&v)[8],
+                                                                const OrbitStep* steps,
+                                                                std::size_t count,
+                                                                std::size_t first) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const OrbitStep& step = steps[i];
+    const __m512d f = is_odd(first & step.z) ? step.minus : step.plus;
+    switch (step.code) {
+#define TW_ORBIT_STEP(code)       \
+  case code:                      \
+    orbit_step<code>(v, step, f); \
+    break;
+#define TW_ORBIT_STEPS(m) \
+  TW_ORBIT_STEP(4 * m) TW_ORBIT_STEP(4 * m + 1) TW_ORBIT_STEP(4 * m + 2) TW_ORBIT_STEP(4 * m + 3)
+      TW_ORBIT_STEPS(0)
+      TW_ORBIT_STEPS(1)
+      TW_ORBIT_STEPS(2)
+      TW_ORBIT_STEPS(3)
+      TW_ORBIT_STEPS(4)
+      TW_ORBIT_STEPS(5)
+      TW_ORBIT_STEPS(6)
+      TW_ORBIT_STEPS(7)
+#undef TW_ORBIT_STEPS
+#undef TW_ORBIT_STEP
+      default:
+        break;
+    }
+  }
+}
+
+// Three bits of the number of a vector, in echelon form, whose combinations lead from a vector to
+// those of its orbit.
+class Orbits {
+ public:
+  /// Takes x in; false where it does not fit.
+  bool add(std::uint32_t x) {
+    for (std::uint32_t j = 0; j < dims_; ++j) {
+      if ((x >> pivots_[j]) & 1) x ^= basis_[j];
+    }
+    if (x == 0) return true;
+    if (dims_ == 3) return false;
+    const auto pivot = static_cast<std::uint32_t>(std::bit_width(x) - 1);
+    for (std::uint32_t j = 0; j < dims_; ++j) {
+      if ((basis_[j] >> pivot) & 1) basis_[j] ^= x;
+    }
+    basis_[dims_] = x, pivots_[dims_] = pivot;
+    ++dims_;
+    return true;
+  }
+  void fill_up() {
+    for (std::uint32_t bit = 0; dims_ < 3; ++bit) add(1u << bit);
+    for (std::uint32_t c = 0; c < 8; ++c) {
+      offsets[c] = 0;
+      for (std::uint32_t j = 0; j < 3; ++j) offsets[c] ^= (c >> j) & 1 ? basis_[j] : 0;
+    }
+    std::copy_n(pivots_, 3, gaps_);
+    std::sort(gaps_, gaps_ + 3);
+  }
+  /// Which combination x is.
+  std::uint32_t combination(std::uint32_t x) const {
+    std::uint32_t m = 0;
+    for (std::uint32_t j = 0; j < 3; ++j) m |= ((x >> pivots_[j]) & 1) << j;
+    return m;
+  }
+  std::size_t first(std::size_t orbit) const {
+    return with_gap(with_gap(with_gap(orbit, gaps_[0]), gaps_[1]), gaps_[2]);
+  }
+  std::uint32_t offsets[8];
+
+ private:
+  std::uint32_t basis_[3], pivots_[3], gaps_[3], dims_ = 0;
+};
+
+constexpr std::size_t kMostSteps = 32;
+
 }  // namespace
 
 TW_TARGET_AVX512 void rotate(const DensePauli& p, double c, double s, std::uint32_t k, double* re,
@@ -145,6 +256,47 @@ TW_TARGET_AVX512 void rotate(const DensePauli& p, double c, double s, std::uint3
   }
   return reorders ? rotate_pairs<false, true>(p, c, f, k, re, im)
                   : rotate_pairs<false, false>(p, c, f, k, re, im);
+}
+
+TW_TARGET_AVX512 std::size_t rotate(const Rotation* rotations, std::size_t count, std::uint32_t k,
+                                    double* re, double* im) {
+  Orbits orbits;
+  std::size_t taken = 0;
+  while (taken < std::min(count, kMostSteps) && orbits.add(rotations[taken].p.x >> 3)) ++taken;
+  orbits.fill_up();
+  OrbitStep steps[kMostSteps];
+  double scale = 1;
+  for (std::size_t i = 0; i < taken; ++i) {
+    const Rotation& r = rotations[i];
+    OrbitStep& step = steps[i];
+    // -i s i^phase (-1)^((b ^ x) . z) / c
+    const unsigned turn = (r.p.phase + 3 + (is_odd(r.p.x & r.p.z) ? 2u : 0u)) & 3;
+    const double t = r.s / r.c, f = turn & 2 ? -t : t;
+    scale *= r.c;
+    const __m512d signs = lane_signs(r.p.z & 7);
+    step.plus = with_signs(_mm512_set1_pd(f), signs);
+    step.minus = with_signs(_mm512_set1_pd(-f), signs);
+    step.order = lane_order(r.p.x);
+    step.z = r.p.z >> 3;
+    step.code = 4 * orbits.combination(r.p.x >> 3) + 2 * (turn & 1) + ((r.p.x & 7) != 0);
+    for (std::uint32_t c = 0; c < 8; ++c)
+      step.signs[c] = is_odd(orbits.offsets[c] & step.z) ? -0.0 : 0.0;
+  }
+  const __m512d scales = _mm512_set1_pd(scale);
+  const std::size_t num_orbits = std::size_t{1} << (k - 6);
+  for (std::size_t i = 0; i < num_orbits; ++i) {
+    const std::size_t first = orbits.first(i);
+    Vector v[8];
+#pragma GCC unroll 8
+    for (std::uint32_t c = 0; c < 8; ++c) v[c] = load(re, im, first ^ orbits.offsets[c]);
+    orbit_steps(v, steps, taken, first);
+#pragma GCC unroll 8
+    for (std::uint32_t c = 0; c < 8; ++c) {
+      store(re, im, first ^ orbits.offsets[c],
+            {_mm512_mul_pd(v[c].re, scales), _mm512_mul_pd(v[c].im, scales)});
+    }
+  }
+  return taken;
 }
 
 TW_TARGET_AVX512 Weights weights(const DensePauli& p, std::uint32_t pivot, std::uint32_t k,
@@ -212,6 +364,10 @@ namespace tilewave::stabilizer::avx512 {
 
 void rotate(const DensePauli&, double, double, std::uint32_t, double*, double*) {
   TW_CHECK(false, "this machine has no AVX-512");
+}
+std::size_t rotate(const Rotation*, std::size_t, std::uint32_t, double*, double*) {
+  TW_CHECK(false, "this machine has no AVX-512");
+  return 0;
 }
 Weights weights(const DensePauli&, std::uint32_t, std::uint32_t, const double*, const double*) {
   TW_CHECK(false, "this machine has no AVX-512");

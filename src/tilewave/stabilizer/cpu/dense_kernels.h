@@ -3,6 +3,7 @@
 // products are fused with them, so results differ in their last bits from those of other machines.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "tilewave/stabilizer/dense_pauli.h"
@@ -11,6 +12,16 @@ namespace tilewave::stabilizer::avx512 {
 
 /// c phi - i s P phi.
 void rotate(const DensePauli& p, double c, double s, std::uint32_t k, double* re, double* im);
+
+struct Rotation {
+  DensePauli p;
+  double c, s;  ///< c at least kSmallestCosine in size
+};
+constexpr double kSmallestCosine = 0x1p-10;
+/// Makes the first rotations of a list in one pass through the amplitudes, as many as mix groups of
+/// eight vectors among themselves; returns how many. k is at least 6.
+std::size_t rotate(const Rotation* rotations, std::size_t count, std::uint32_t k, double* re,
+                   double* im);
 
 struct Weights {
   double zeros, ones;  ///< in one unit: the squared norms of both projections

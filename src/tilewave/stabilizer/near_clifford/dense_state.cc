@@ -1,5 +1,6 @@
 #include "tilewave/stabilizer/near_clifford/dense_state.h"
 
+#include <array>
 #include <bit>
 #include <cmath>
 
@@ -9,7 +10,8 @@
 namespace tilewave::stabilizer {
 namespace {
 
-constexpr std::uint32_t kVectorBits = 4;  // states of so many qubits are worked on by vectors
+constexpr std::uint32_t kVectorBits = 4;  // states of so many qubits are worked on by vectors,
+constexpr std::uint32_t kOrbitBits = 6;   // and several rotations at a time
 
 bool parity(std::uint32_t bits) { return std::popcount(bits) & 1; }
 
@@ -106,6 +108,31 @@ void DenseState::apply(const DenseOp& op, bool sign) {
       re_[b] = c * rb + to_b * ra;
       im_[b] = c * ib + to_b * ia;
     }
+  }
+}
+
+void DenseState::run(std::span<const DenseOp> ops, const std::uint64_t* signs) {
+  std::size_t sign = 0;
+  const auto next_sign = [&] {
+    const bool set = (signs[sign / 64] >> (sign % 64)) & 1;
+    ++sign;
+    return set;
+  };
+  const auto fits = [](const DenseOp& op) {
+    return op.kind == DenseKind::kRotate && std::abs(op.c) >= avx512::kSmallestCosine;
+  };
+  std::array<avx512::Rotation, 64> list;
+  for (std::size_t i = 0; i < ops.size();) {
+    if (k_ < kOrbitBits || cpu_level() != CpuLevel::kAvx512 || !fits(ops[i])) {
+      apply(ops[i], ops[i].kind == DenseKind::kRotate && next_sign());
+      ++i;
+      continue;
+    }
+    std::size_t count = 0;
+    for (; i < ops.size() && count < list.size() && fits(ops[i]); ++i)
+      list[count++] = {ops[i].p, ops[i].c, next_sign() ? -ops[i].s : ops[i].s};
+    for (std::size_t done = 0; done < count;)
+      done += avx512::rotate(list.data() + done, count - done, k_, re_.data(), im_.data());
   }
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "tilewave/stabilizer/near_clifford/program.h"
@@ -17,7 +18,10 @@ class DenseState {
   std::uint32_t k() const { return k_; }
   std::size_t num_bytes() const { return (re_.size() + im_.size()) * sizeof(double); }
 
-  /// A promotion or rotation; `sign`: the rotation turns backwards.
+  /// Promotions and rotations, one after the other; bit j of `signs` says whether the j-th rotation
+  /// of them turns backwards.
+  void run(std::span<const DenseOp> ops, const std::uint64_t* signs);
+  /// One of them.
   void apply(const DenseOp& op, bool sign);
   /// The probability that a measurement of P tells 1 (P = -1); 0 and 1 where it is so near.
   double chance(const DenseOp& op) const;

@@ -84,16 +84,7 @@ void HistoryTree::advance(DenseState& state, std::uint32_t parent, bool outcome,
                           std::uint32_t index, const std::uint64_t* signs) const {
   if (parent != kRoot) state.project(program_.dense[segments_[index - 1].measure], outcome);
   const Segment& s = segments_[index];
-  std::uint32_t sign = 0;
-  for (std::uint32_t i = s.first_op; i < s.measure; ++i) {
-    const DenseOp& op = program_.dense[i];
-    bool turned = false;
-    if (op.kind == DenseKind::kRotate) {
-      turned = (signs[sign / 64] >> (sign % 64)) & 1;
-      ++sign;
-    }
-    state.apply(op, turned);
-  }
+  state.run({program_.dense.data() + s.first_op, s.measure - s.first_op}, signs);
 }
 
 void HistoryTree::load(std::uint32_t id, DenseState& state) const {
