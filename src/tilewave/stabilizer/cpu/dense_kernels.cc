@@ -299,6 +299,16 @@ TW_TARGET_AVX512 std::size_t rotate(const Rotation* rotations, std::size_t count
   return taken;
 }
 
+TW_TARGET_AVX512 void promote(double c, double s, std::uint32_t k, double* re, double* im) {
+  const std::size_t vectors = (std::size_t{1} << k) / 8;
+  const __m512d cc = _mm512_set1_pd(c), ss = _mm512_set1_pd(s), minus = _mm512_set1_pd(-s);
+  for (std::size_t i = 0; i < vectors; ++i) {
+    const Vector v = load(re, im, i);
+    store(re, im, vectors + i, {_mm512_mul_pd(ss, v.im), _mm512_mul_pd(minus, v.re)});
+    store(re, im, i, {_mm512_mul_pd(cc, v.re), _mm512_mul_pd(cc, v.im)});
+  }
+}
+
 TW_TARGET_AVX512 Weights weights(const DensePauli& p, std::uint32_t pivot, std::uint32_t k,
                                  const double* re, const double* im) {
   __m512d zeros = _mm512_setzero_pd(), ones = zeros;
@@ -368,6 +378,9 @@ void rotate(const DensePauli&, double, double, std::uint32_t, double*, double*) 
 std::size_t rotate(const Rotation*, std::size_t, std::uint32_t, double*, double*) {
   TW_CHECK(false, "this machine has no AVX-512");
   return 0;
+}
+void promote(double, double, std::uint32_t, double*, double*) {
+  TW_CHECK(false, "this machine has no AVX-512");
 }
 Weights weights(const DensePauli&, std::uint32_t, std::uint32_t, const double*, const double*) {
   TW_CHECK(false, "this machine has no AVX-512");

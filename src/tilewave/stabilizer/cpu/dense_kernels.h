@@ -10,6 +10,9 @@
 
 namespace tilewave::stabilizer::avx512 {
 
+/// 2^k numbers become 2^(k + 1): [c phi, -i s phi].
+void promote(double c, double s, std::uint32_t k, double* re, double* im);
+
 /// c phi - i s P phi.
 void rotate(const DensePauli& p, double c, double s, std::uint32_t k, double* re, double* im);
 

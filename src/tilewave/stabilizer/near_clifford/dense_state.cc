@@ -1,5 +1,6 @@
 #include "tilewave/stabilizer/near_clifford/dense_state.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -54,15 +55,28 @@ bool DenseState::by_vectors(const DenseOp& op) const {
 
 void DenseState::reset() {
   k_ = 0;
-  re_.assign(1, 1.0);
-  im_.assign(1, 0.0);
+  if (re_.empty()) re_.resize(1), im_.resize(1);
+  re_[0] = 1, im_[0] = 0;
+}
+
+DenseState& DenseState::operator=(const DenseState& other) {
+  if (this == &other) return *this;
+  k_ = other.k_;
+  if (re_.size() < size()) re_.resize(size()), im_.resize(size());
+  std::copy_n(other.re_.begin(), size(), re_.begin());
+  std::copy_n(other.im_.begin(), size(), im_.begin());
+  return *this;
 }
 
 void DenseState::apply(const DenseOp& op, bool sign) {
-  const std::size_t n = re_.size();
+  const std::size_t n = size();
   if (op.kind == DenseKind::kPromote) {
-    re_.resize(2 * n);
-    im_.resize(2 * n);
+    if (re_.size() < 2 * n) re_.resize(2 * n), im_.resize(2 * n);
+    if (k_ >= kVectorBits && cpu_level() == CpuLevel::kAvx512) {
+      avx512::promote(op.c, op.s, k_, re_.data(), im_.data());
+      ++k_;
+      return;
+    }
     for (std::size_t b = 0; b < n; ++b) {
       re_[n + b] = op.s * im_[b];
       im_[n + b] = -op.s * re_[b];
@@ -137,7 +151,7 @@ void DenseState::run(std::span<const DenseOp> ops, const std::uint64_t* signs) {
 }
 
 double DenseState::chance(const DenseOp& op) const {
-  const std::size_t n = re_.size();
+  const std::size_t n = size();
   const DensePauli& p = op.p;
   double zeros = 0, ones = 0;
   if (by_vectors(op)) {
@@ -165,7 +179,7 @@ double DenseState::chance(const DenseOp& op) const {
 // In place: the pivot is the highest bit of x, or any of z where x is 0, so what is read never lies
 // before what is written.
 void DenseState::project(const DenseOp& op, bool outcome) {
-  const std::size_t half = re_.size() / 2;
+  const std::size_t half = size() / 2;
   const DensePauli& p = op.p;
   double norm = 0;
   if (by_vectors(op)) {
@@ -188,8 +202,6 @@ void DenseState::project(const DenseOp& op, bool outcome) {
       norm += re * re + im * im;
     }
   }
-  re_.resize(half);
-  im_.resize(half);
   --k_;
   // Chances are ratios, so the norm is free; it is brought back, by a power of two, before it leaves
   // the range of numbers.

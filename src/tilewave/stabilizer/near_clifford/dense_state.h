@@ -13,10 +13,14 @@ namespace tilewave::stabilizer {
 class DenseState {
  public:
   DenseState() { reset(); }
+  DenseState(const DenseState& other) { *this = other; }
+  DenseState& operator=(const DenseState& other);
+  DenseState(DenseState&&) = default;
+  DenseState& operator=(DenseState&&) = default;
   /// One amplitude, 1.
   void reset();
   std::uint32_t k() const { return k_; }
-  std::size_t num_bytes() const { return (re_.size() + im_.size()) * sizeof(double); }
+  std::size_t num_bytes() const { return 2 * size() * sizeof(double); }
 
   /// Promotions and rotations, one after the other; bit j of `signs` says whether the j-th rotation
   /// of them turns backwards.
@@ -31,8 +35,10 @@ class DenseState {
  private:
   bool by_vectors(const DenseOp& op) const;
 
+  std::size_t size() const { return std::size_t{1} << k_; }
+
   std::uint32_t k_ = 0;
-  std::vector<double> re_, im_;
+  std::vector<double> re_, im_;  // size() numbers, and room for more
 };
 
 }  // namespace tilewave::stabilizer
