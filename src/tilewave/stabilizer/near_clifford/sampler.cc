@@ -81,6 +81,7 @@ NearCliffordSampler::NearCliffordSampler(NearCliffordProgram program,
     const auto log2_most = static_cast<std::uint32_t>(std::log2(std::max(64.0, most_shots)));
     if (log2_most < sparse->log2_unit) set_unit(*sparse, log2_most);
     block_shots_ = std::uint64_t{1} << sparse->log2_unit;
+    if (has_wide_rows(*sparse)) wide_ = wide_tables(*sparse), words_ = wide_->words;
   } else {
     const FrameProgram& f = std::get<FrameProgram>(frames_);
     block_shots_ = kLargestBatch;
@@ -99,6 +100,8 @@ NearCliffordSampler::NearCliffordSampler(NearCliffordProgram program,
       flip_bit(column, s & kObservableBit ? detectors + (s & ~kObservableBit) : s);
     columns_.push_back(std::move(column));
   }
+  signs_.resize(words_);
+  for (std::uint32_t j = 0; j < program_.num_signs; ++j) flip_bit(signs_, program_.num_bits + j);
   make_leaves();
 }
 
@@ -137,6 +140,10 @@ const BitRow& NearCliffordSampler::draw_leaf(std::uint64_t bits) const {
 }
 
 void NearCliffordSampler::make_rows(Worker& w, std::uint64_t seed, std::uint64_t block) const {
+  if (wide_) {
+    return run_wide_unit(std::get<SparseProgram>(frames_), *wide_, seed, block, w.rows.data(),
+                         w.scratch);
+  }
   const std::size_t row_bytes = words_ * sizeof(std::uint64_t);
   std::memset(w.rows.data(), 0, row_bytes * block_shots_);
   auto* rows = reinterpret_cast<std::uint8_t*>(w.rows.data());
@@ -205,6 +212,44 @@ bool NearCliffordSampler::finish_shot(Worker& w, const Checks* checks, std::uint
   }
 }
 
+// Rows to shots; kWords is the number of words of a row, or 0 for any.
+template <std::size_t kWords>
+std::uint64_t NearCliffordSampler::finish_rows(Worker& w, const Checks* checks, std::uint64_t seed,
+                                               std::uint64_t first_shot, std::uint64_t first,
+                                               std::uint64_t end, std::uint8_t* out) const {
+  const std::size_t words = kWords ? kWords : words_, bytes = row_bytes();
+  const auto meets = [words](const std::uint64_t* mask, const std::uint64_t* row) {
+    std::uint64_t any = 0;
+    for (std::size_t k = 0; k < words; ++k) any |= mask[k] & row[k];
+    return any != 0;
+  };
+  const std::size_t out_words = (bytes + 7) / 8;
+  const std::uint64_t last = num_bits() % 64 ? (std::uint64_t{1} << (num_bits() % 64)) - 1 : ~0ull;
+  const bool draws = leaves_.size() > 1, has_leaves = !leaves_.empty();
+  std::uint8_t* to = out;
+  for (std::uint64_t s = first; s < end; ++s) {
+    std::uint64_t* row = w.rows.data() + s * words;
+    if (checks && meets(checks->first.data(), row)) continue;
+    if (has_leaves && !meets(signs_.data(), row)) {
+      if (draws) {
+        const BitRow& leaf = draw_leaf(checks ? born_bits(seed, first_shot + s, 0) : w.words[s]);
+        for (std::size_t k = 0; k < words; ++k) row[k] ^= leaf[k];
+      }
+      if (checks && meets(checks->all.data(), row)) continue;
+    } else if (!finish_shot(w, checks, seed, first_shot + s, row)) {
+      continue;
+    }
+    for (std::size_t k = 0; k < reference_.size(); ++k) row[k] ^= reference_[k];
+    // Whole words: what is behind the row is written again by the next one.
+    for (std::size_t k = 0; k < out_words; ++k) {
+      const std::uint64_t word = k + 1 == out_words ? row[k] & last : row[k];
+      std::memcpy(to + 8 * k, &word, sizeof word);
+    }
+    to += bytes;
+  }
+  return bytes ? static_cast<std::uint64_t>(to - out) / bytes : end - first;
+}
+
 std::uint64_t NearCliffordSampler::fill(std::uint64_t seed, std::uint64_t block,
                                         std::uint64_t first, std::uint64_t end, int thread,
                                         const BitRow* must_be_zero, std::uint8_t* rows) {
@@ -212,45 +257,30 @@ std::uint64_t NearCliffordSampler::fill(std::uint64_t seed, std::uint64_t block,
   if (!worker) worker = std::make_unique<Worker>(*this);
   Worker& w = *worker;
   make_rows(w, seed, block);
-  std::optional<Checks> checks;
-  if (must_be_zero) checks = checks_for(*must_be_zero);
-  BitRow signs(words_);
-  for (std::uint32_t j = 0; j < program_.num_signs; ++j) flip_bit(signs, program_.num_bits + j);
-  const std::size_t bytes = row_bytes();
-  const auto last_bits = static_cast<unsigned>(num_bits() % 8);
-  const auto last_mask = static_cast<std::uint8_t>(last_bits ? (1u << last_bits) - 1 : 0xFF);
+  std::optional<Checks> kept;
+  if (must_be_zero) kept = checks_for(*must_be_zero);
+  const Checks* checks = kept ? &*kept : nullptr;
+  const std::uint64_t first_shot = block * block_shots_;
   // Where most shots draw a leaf, their random bits are made together.
-  const bool draws = leaves_.size() > 1;
-  if (draws && !must_be_zero) {
+  if (leaves_.size() > 1 && !checks) {
     w.words.resize(block_shots_ + 64);
     for (std::uint64_t s = 0; s < block_shots_; s += 64) {
       const UnitStream stream{static_cast<std::uint32_t>(seed),
-                              static_cast<std::uint32_t>(seed >> 32),
-                              (block * block_shots_ + s) >> 6, kBornStream};
+                              static_cast<std::uint32_t>(seed >> 32), (first_shot + s) >> 6,
+                              kBornStream};
       random_words(stream, 0, 32, w.words.data() + s);
     }
   }
-  std::uint64_t kept = 0;
-  for (std::uint64_t s = first; s < end; ++s) {
-    std::uint64_t* row = w.rows.data() + s * words_;
-    if (checks && overlaps(checks->first, row)) continue;
-    if (!leaves_.empty() && !overlaps(signs, row)) {
-      if (draws) {
-        const BitRow& leaf =
-            draw_leaf(must_be_zero ? born_bits(seed, block * block_shots_ + s, 0) : w.words[s]);
-        for (std::size_t k = 0; k < words_; ++k) row[k] ^= leaf[k];
-      }
-      if (checks && overlaps(checks->all, row)) continue;
-    } else if (!finish_shot(w, checks ? &*checks : nullptr, seed, block * block_shots_ + s, row)) {
-      continue;
-    }
-    for (std::size_t k = 0; k < reference_.size(); ++k) row[k] ^= reference_[k];
-    std::uint8_t* to = rows + kept * bytes;
-    std::memcpy(to, row, bytes);
-    if (bytes) to[bytes - 1] &= last_mask;
-    ++kept;
+  switch (words_) {
+    case 1:
+      return finish_rows<1>(w, checks, seed, first_shot, first, end, rows);
+    case 2:
+      return finish_rows<2>(w, checks, seed, first_shot, first, end, rows);
+    case 4:
+      return finish_rows<4>(w, checks, seed, first_shot, first, end, rows);
+    default:
+      return finish_rows<0>(w, checks, seed, first_shot, first, end, rows);
   }
-  return kept;
 }
 
 std::string NearCliffordSampler::explain() const {

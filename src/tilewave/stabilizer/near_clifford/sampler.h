@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "tilewave/stabilizer/cpu/wide_rows.h"
 #include "tilewave/stabilizer/frame_program.h"
 #include "tilewave/stabilizer/near_clifford/history_tree.h"
 #include "tilewave/stabilizer/near_clifford/program.h"
@@ -36,7 +37,8 @@ class NearCliffordSampler {
   std::uint64_t block_shots() const { return block_shots_; }
 
   /// Writes the rows of a block's shots [first, end), row_bytes() apart. With `must_be_zero`, only
-  /// those of shots in which none of these bits is set, one behind the other. Returns how many.
+  /// those of shots in which none of these bits is set, one behind the other. Returns how many. Up to
+  /// seven bytes behind the last row may be written.
   std::uint64_t fill(std::uint64_t seed, std::uint64_t block, std::uint64_t first,
                      std::uint64_t end, int thread, const BitRow* must_be_zero, std::uint8_t* rows);
 
@@ -49,6 +51,10 @@ class NearCliffordSampler {
   void make_rows(Worker& w, std::uint64_t seed, std::uint64_t block) const;
   bool finish_shot(Worker& w, const Checks* checks, std::uint64_t seed, std::uint64_t shot,
                    std::uint64_t* row) const;
+  template <std::size_t kWords>
+  std::uint64_t finish_rows(Worker& w, const Checks* checks, std::uint64_t seed,
+                            std::uint64_t first_shot, std::uint64_t first, std::uint64_t end,
+                            std::uint8_t* out) const;
   Checks checks_for(const BitRow& must_be_zero) const;
   void make_leaves();
   static std::uint64_t born_bits(std::uint64_t seed, std::uint64_t shot, std::uint32_t born);
@@ -58,7 +64,8 @@ class NearCliffordSampler {
   std::variant<SparseProgram, FrameProgram> frames_;
   std::uint64_t words_ = 0, block_shots_ = 0;
   std::vector<BitRow> columns_;  // of Born bits
-  BitRow reference_;
+  BitRow reference_, signs_;
+  std::optional<WideTables> wide_;  // where the sparse engine makes rows of few words
   // The outcomes of shots with no sign set: what their Born bits flip, and up to which uniform number
   // each is drawn, the first for every 1/kGuides of the way. Empty where there are too many.
   std::vector<BitRow> leaves_;
