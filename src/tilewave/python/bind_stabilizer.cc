@@ -7,6 +7,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "tilewave/base/error.h"
@@ -22,6 +23,7 @@
 #include "tilewave/stabilizer/detections.h"
 #include "tilewave/stabilizer/error_analysis.h"
 #include "tilewave/stabilizer/sample/fill_shots.h"
+#include "tilewave/stabilizer/sample/post_select.h"
 #include "tilewave/stabilizer/sample/sampler.h"
 
 namespace nb = nanobind;
@@ -143,6 +145,24 @@ class PySampler {
     return arrays;
   }
 
+  /// Shots attempted, kept, and of these with each observable; the detectors of `words` are silent.
+  std::tuple<std::uint64_t, std::uint64_t, std::vector<std::uint64_t>> count_kept(
+      std::uint64_t shots, const std::string& words) {
+    const nb::gil_scoped_release release;
+    const std::scoped_lock lock(mutex_);
+    SampleOptions options = options_;
+    options.num_shots = shots;
+    options.num_threads = num_threads_;
+    options.must_be_zero = stabilizer::post_selection_mask(words, counts_.detectors);
+    const stabilizer::KeptShots k =
+        stabilizer::count_kept(*source_, options, [](std::uint64_t) { return true; });
+    options_.first_shot += shots;
+    std::vector<std::uint64_t> errors;
+    for (std::uint64_t l = 0; l < counts_.observables; ++l)
+      errors.push_back(k.ones[counts_.detectors + l]);
+    return {k.attempted, k.kept, errors};
+  }
+
   const circuit::StabCounts& counts() const { return counts_; }
   std::string explain() const { return source_->explain(); }
   std::uint64_t seed() const { return options_.seed; }
@@ -199,6 +219,7 @@ void bind_sampler(nb::module_& m) {
       },
       "text"_a, "name"_a, "detectors"_a, "seed"_a.none(), "reference"_a, "engine"_a, "threads"_a,
       "device"_a);
+  c.def("count_kept", &PySampler::count_kept, "shots"_a, "postselect"_a);
   c.def("sample", &PySampler::sample, "shots"_a, "parts"_a, "bit_packed"_a);
   c.def_prop_ro("num_measurements", [](const PySampler& s) { return s.counts().measurements; });
   c.def_prop_ro("num_detectors", [](const PySampler& s) { return s.counts().detectors; });
