@@ -103,6 +103,19 @@ for value in ("-1", "x", "1.5", "1e40", "99999999999999999999"):
               flag, value)
 c.check(tilewave("sample", *STIM, "--shots", "1e2").out == 100 * "\n", "a power of ten")
 
+# gates beyond Clifford, and post-selection
+MAGIC = Path(tempfile.mkdtemp(), "magic.stim")
+MAGIC.write_text("RX 0\nT 0\nMX 0\nDETECTOR rec[-1]\n")
+for command in ("analyze_errors", "explain_errors"):
+    fails(INPUT, "magic.stim:2: T is no Clifford gate", command, "--in", MAGIC)
+fails(USAGE, "sampled on the CPU", "detect", "--in", MAGIC, "--device", "cuda")
+fails(USAGE, "there is no detector 1 to post-select on: the circuit has 1", "detect", "--in", MAGIC, "--postselect", "1")
+fails(USAGE, "'2-1' names no detectors", "detect", "--in", MAGIC, "--postselect", "2-1")
+fails(INPUT, "cannot open 'nowhere'", "detect", "--in", MAGIC, "--postselect", "nowhere")
+for form in ("ptb64", "pairs"):
+    fails(USAGE, "another format than pairs or ptb64", "detect", "--in", MAGIC, "--postselect", "all", "--out_format", form,
+          "--shots", 64)
+
 # files
 fails(INPUT, "nowhere.qasm", "run", "/nowhere.qasm")
 fails(INPUT, "directory", "run", EXAMPLES)
