@@ -350,6 +350,7 @@ TEST(NearClifford, rotations_add_up_where_their_signs_are_one) {
   wide += "MPP X0";
   for (int q = 1; q < 30; ++q) wide += "*X" + std::to_string(q);
   EXPECT_THROW(compiled(wide + "\n"), Error);
+  EXPECT_THROW(compiled("RX 0\nT 0\nOBSERVABLE_INCLUDE(0) X0\nMX 0\n"), Error);
   EXPECT_THROW(compiled("T 0\nREPEAT 1000000000000 {\nH 0\n}\nM 0\n"), Error);
 }
 

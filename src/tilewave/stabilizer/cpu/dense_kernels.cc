@@ -151,11 +151,9 @@ TW_TARGET_AVX512 inline void lift(Vector& v, __m512d f, const Vector& w) {
   }
 }
 
-template <std::uint32_t kCode>
-TW_TARGET_AVX512 [[gnu::always_inline]] inline void orbit_step(Vector (&v)[8],
+template <std::uint32_t kM, bool kImaginary, bool kReorder>
+[[gnu::always_inline]] TW_TARGET_AVX512 inline void orbit_step(Vector (&v)[8],
                                                                const OrbitStep& step, __m512d f) {
-  constexpr std::uint32_t kM = kCode >> 2;
-  constexpr bool kImaginary = (kCode & 2) != 0, kReorder = (kCode & 1) != 0;
 #pragma GCC unroll 8
   for (std::uint32_t c = 0; c < 8; ++c) {
     const std::uint32_t d = c ^ kM;
@@ -167,32 +165,52 @@ TW_TARGET_AVX512 [[gnu::always_inline]] inline void orbit_step(Vector (&v)[8],
   }
 }
 
-TW_TARGET_AVX512 [[gnu::always_inline]] inline void orbit_steps(Vector (&v)[8],
+template <std::uint32_t kM>
+[[gnu::always_inline]] TW_TARGET_AVX512 inline void orbit_step(Vector (&v)[8],
+                                                               const OrbitStep& step, __m512d f) {
+  switch (step.code & 3) {
+    case 0:
+      return orbit_step<kM, false, false>(v, step, f);
+    case 1:
+      return orbit_step<kM, false, true>(v, step, f);
+    case 2:
+      return orbit_step<kM, true, false>(v, step, f);
+    default:
+      return orbit_step<kM, true, true>(v, step, f);
+  }
+}
+
+[[gnu::always_inline]] TW_TARGET_AVX512 inline void orbit_steps(Vector (&v)[8],
                                                                 const OrbitStep* steps,
                                                                 std::size_t count,
                                                                 std::size_t first) {
   for (std::size_t i = 0; i < count; ++i) {
     const OrbitStep& step = steps[i];
     const __m512d f = is_odd(first & step.z) ? step.minus : step.plus;
-    switch (step.code) {
-#define TW_ORBIT_STEP(code)       \
-  case code:                      \
-    orbit_step<code>(v, step, f); \
-    break;
-#define TW_ORBIT_STEPS(m) \
-  TW_ORBIT_STEP(4 * m) TW_ORBIT_STEP(4 * m + 1) TW_ORBIT_STEP(4 * m + 2) TW_ORBIT_STEP(4 * m + 3)
-      TW_ORBIT_STEPS(0)
-      TW_ORBIT_STEPS(1)
-      TW_ORBIT_STEPS(2)
-      TW_ORBIT_STEPS(3)
-      TW_ORBIT_STEPS(4)
-      TW_ORBIT_STEPS(5)
-      TW_ORBIT_STEPS(6)
-      TW_ORBIT_STEPS(7)
-#undef TW_ORBIT_STEPS
-#undef TW_ORBIT_STEP
-      default:
+    switch (step.code >> 2) {
+      case 0:
+        orbit_step<0>(v, step, f);
         break;
+      case 1:
+        orbit_step<1>(v, step, f);
+        break;
+      case 2:
+        orbit_step<2>(v, step, f);
+        break;
+      case 3:
+        orbit_step<3>(v, step, f);
+        break;
+      case 4:
+        orbit_step<4>(v, step, f);
+        break;
+      case 5:
+        orbit_step<5>(v, step, f);
+        break;
+      case 6:
+        orbit_step<6>(v, step, f);
+        break;
+      default:
+        orbit_step<7>(v, step, f);
     }
   }
 }

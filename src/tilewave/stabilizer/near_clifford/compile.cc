@@ -150,6 +150,11 @@ class NearCliffordCompiler {
           if (source_.blocks[p.a].empty()) break;
         }
         return;
+      case PrimKind::kObservablePauli:
+        throw Error(ExitCode::kInput,
+                    source_.place(p) +
+                        "an observable that names a Pauli has no value in a circuit with gates "
+                        "beyond Clifford: measure the product and include its record");
       case PrimKind::kSweep:
         disturb(p.p, p.a);
         return writer_.copy(p);

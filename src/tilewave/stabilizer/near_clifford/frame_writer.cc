@@ -59,9 +59,6 @@ void FrameWriter::copy(const Prim& p) {
       if (p.kind == PrimKind::kDetector) out.b = 0;
       break;
     }
-    case PrimKind::kObservablePauli:
-      if (records_only_) return;
-      break;
     default:
       break;
   }

@@ -218,7 +218,7 @@ std::uint64_t NearCliffordSampler::finish_rows(Worker& w, const Checks* checks, 
                                                std::uint64_t first_shot, std::uint64_t first,
                                                std::uint64_t end, std::uint8_t* out) const {
   const std::size_t words = kWords ? kWords : words_, bytes = row_bytes();
-  const auto meets = [words](const std::uint64_t* mask, const std::uint64_t* row) {
+  const auto meets = [&](const std::uint64_t* mask, const std::uint64_t* row) {
     std::uint64_t any = 0;
     for (std::size_t k = 0; k < words; ++k) any |= mask[k] & row[k];
     return any != 0;
