@@ -63,4 +63,11 @@ for name, shots in [("distillation", 20_000), ("msc_d3_inject_cultivate_p1e-3", 
     half = [run(name, "--shots", str(shots // 2), "--postselect", "all", "--append_observables", "--first_shot", first).stdout
             for first in ("0", str(shots // 2))]
     assert half[0] + half[1] == written, name
+# Without detectors every shot passes, and is counted.
+text = b"RX 0\nT 0\nMX 0\nOBSERVABLE_INCLUDE(0) rec[-1]\n"
+for flags in ([], ["--out_format", "counts"]):
+    out = subprocess.run([PROGRAM, "detect", "--shots", "1000", "--seed", "1", "--postselect", "all", *flags], input=text,
+                         capture_output=True, check=True)
+    said = (out.stderr + out.stdout).decode().replace(",", "\n").split("\n")
+    assert {"attempted 1000"} <= {line.strip() for line in said} and any(line.strip() == "kept 1000" for line in said), said
 print("ok")

@@ -14,7 +14,8 @@ namespace tilewave::stabilizer {
 
 std::vector<std::uint64_t> post_selection_mask(std::string_view words,
                                                std::uint64_t num_detectors) {
-  std::vector<std::uint64_t> mask((num_detectors + 63) / 64);
+  // A word at least: an empty mask is no post-selection.
+  std::vector<std::uint64_t> mask(std::max<std::uint64_t>(1, (num_detectors + 63) / 64));
   const auto set = [&](std::uint64_t first, std::uint64_t last) {
     if (last >= num_detectors) {
       throw Error(ExitCode::kUsage, "there is no detector " + std::to_string(last) +
