@@ -49,8 +49,9 @@ void toggle_records(std::vector<std::uint32_t>& a, std::span<const std::uint32_t
 
 class NearCliffordCompiler {
  public:
-  NearCliffordCompiler(const StabProgram& source, FrameOutput output)
+  NearCliffordCompiler(const StabProgram& source, FrameOutput output, std::uint32_t most_active)
       : source_(source),
+        most_active_(most_active),
         n_(static_cast<std::uint32_t>(source.counts.qubits)),
         rows_(n_),
         writer_(source, output == FrameOutput::kRecords),
@@ -343,10 +344,10 @@ class NearCliffordCompiler {
       writer_.observe(op.sign, w.signs, w.source);
       return dense(op);
     }
-    if (state_.k() == kMostActive) {
+    if (state_.k() == most_active_) {
       throw Error(
           ExitCode::kResources,
-          "the circuit needs states of more than " + std::to_string(kMostActive) +
+          "the circuit needs states of more than " + std::to_string(most_active_) +
               " logical qubits: it has too many gates beyond Clifford between measurements");
     }
     // The stabilizer g becomes the Z of a new logical qubit, the Pauli its X.
@@ -423,6 +424,7 @@ class NearCliffordCompiler {
   }
 
   const StabProgram& source_;
+  std::uint32_t most_active_;
   std::uint32_t n_;
   PauliRows rows_;  // d, s, one that is measured, a product, those that wait
   FrameWriter writer_;
@@ -443,8 +445,9 @@ double NearCliffordProgram::amplitude_steps() const {
   return steps;
 }
 
-NearCliffordProgram compile_near_clifford(const StabProgram& program, FrameOutput output) {
-  return NearCliffordCompiler(program, output).run();
+NearCliffordProgram compile_near_clifford(const StabProgram& program, FrameOutput output,
+                                          std::uint32_t most_active) {
+  return NearCliffordCompiler(program, output, most_active).run();
 }
 
 std::string describe(const NearCliffordProgram& program) {

@@ -72,8 +72,9 @@ constexpr std::uint32_t kMostActive = 24;
 constexpr double kSmallestChance = 1e-13;
 
 /// Compiles a program lowered with Rotations::kKeep. Throws Error(kResources) where it is too long
-/// when unrolled, or needs more than kMostActive logical qubits.
-NearCliffordProgram compile_near_clifford(const StabProgram& program, FrameOutput output);
+/// when unrolled, or needs more than `most_active` logical qubits.
+NearCliffordProgram compile_near_clifford(const StabProgram& program, FrameOutput output,
+                                          std::uint32_t most_active = kMostActive);
 
 /// For --explain: k over time, operations, work.
 std::string describe(const NearCliffordProgram& program);
