@@ -223,11 +223,11 @@ c.check("<0.5 ZZ> = 0.5" in tilewave("run", BELL, "--expect", "0.5*ZZ").out, "a 
 
 # too large: refused at once, before anything is allocated
 for n in (200, 384, 1000, 100000):
-    fails(RESOURCES, "needs more than 1000000 PiB", "run", "FILE", text=HEAD + f"qreg q[{n}];\nt q[0];\nrx(0.1) q;\n")
+    fails(RESOURCES, "needs more than 1000000 PiB", "run", "FILE", text=HEAD + f"qreg q[{n}];\ncswap q[0],q[1],q[2];\nrx(0.1) q;\n")
 limit = 0.5 if os.environ.get("TILEWAVE_SANITIZED") else 0.05  # sanitizers take their time to start
 times = []
 while len(times) < 20 and min(times, default=limit) >= limit:  # others may be using the machine
-    done = fails(RESOURCES, "16.0 TiB", "run", "FILE", text=HEAD + "qreg q[40];\nh q;\nt q[0];\n")
+    done = fails(RESOURCES, "16.0 TiB", "run", "FILE", text=HEAD + "qreg q[40];\nh q;\ncswap q[0],q[1],q[2];\n")
     c.check("available" in done.err and "--precision single" in done.err and "machine" in done.err,
             f"three ways out: {done.err!r}")
     times.append(done.seconds)

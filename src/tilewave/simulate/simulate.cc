@@ -80,7 +80,7 @@ std::optional<CliffordProgram> choose_stabilizer(const Program& program, const O
                                        (1 + static_cast<double>(program.ops.size()) / kGatesOfPass);
     const bool is_slower =
         !program.has_channels && predict_clifford(*clifford, options.shots) > of_state_s;
-    if (on_gpu || is_slower) clifford.reset();
+    if (on_gpu || is_slower || options.shots == 0) clifford.reset();
   }
   if (!clifford && forced) {
     throw Error(ExitCode::kUsage, "the stabilizer engine cannot run this circuit: " + why_not +
