@@ -69,8 +69,10 @@ TEST(CliffordRun, is_chosen_for_large_circuits_and_counts_only) {
   const std::string ghz = "qreg q[300];\nh q[0];\ncx q[0],q[299];";
   EXPECT_EQ(run(ghz, "auto", 10).engine, "stabilizer");
   // gates beyond Clifford that need few active qubits, and many
-  const std::string magic = "qreg q[300];\nh q[0];\nt q[0];\nh q[0];\ncx q[0],q[299];";
+  const std::string magic = "qreg q[300];\nh q;\nt q[0];\nh q[0];\ncx q[0],q[299];";
   EXPECT_EQ(run(magic, "auto", 10).engine, "stabilizer");
+  const std::string idle = "qreg q[300];\nh q[0];\nt q[0];\nh q[0];\ncx q[0],q[299];";
+  EXPECT_EQ(run(idle, "auto", 10).engine, "statevector");  // of two qubits
   EXPECT_EQ(run("qreg q[21];\nh q;\nt q;\nh q;", "auto", 10).engine, "stabilizer");  // one by one
   std::string wide = "qreg q[21];\nh q;\n";
   for (int layer = 0; layer < 3; ++layer) {

@@ -72,14 +72,18 @@ std::optional<CliffordProgram> choose_stabilizer(const Program& program, const O
   const MagicLimits all{stabilizer::kMostActive, ~std::uint64_t{0}};
   auto clifford = to_clifford(program, readout, &why_not, forced ? all : MagicLimits{});
   if (clifford && clifford->amplitude_steps > 0 && !forced) {
-    // Amplitudes of this engine are on the CPU, and shots may share none of them.
+    // Amplitudes of this engine are on the CPU, and shots may share none of them. A state vector
+    // holds only qubits that gates touch.
     const bool on_gpu = !options.device.cuda().empty();
+    const auto touched = static_cast<std::uint32_t>(touched_qubits(program, 1).size());
     const double of_state_s =
-        n > statevec::kMaxQubits ? HUGE_VAL
-                                 : std::ldexp(kAmplitudePass_s, static_cast<int>(n)) *
-                                       (1 + static_cast<double>(program.ops.size()) / kGatesOfPass);
+        touched > statevec::kMaxQubits
+            ? HUGE_VAL
+            : std::ldexp(kAmplitudePass_s, static_cast<int>(touched)) *
+                  (1 + static_cast<double>(program.ops.size()) / kGatesOfPass);
     const bool is_slower =
-        !program.has_channels && predict_clifford(*clifford, options.shots) > of_state_s;
+        !program.has_channels &&
+        (touched <= kMostSmallQubits || predict_clifford(*clifford, options.shots) > of_state_s);
     if (on_gpu || is_slower || options.shots == 0) clifford.reset();
   }
   if (!clifford && forced) {
