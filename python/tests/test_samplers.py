@@ -323,3 +323,37 @@ def test_large_arrays_hold_what_small_ones_do():
         bits = circuit.num_detectors
         np.testing.assert_array_equal(one[:, :bits // 8] if packed else one[:, :bits], large[:, :bits // 8] if packed
                                       else large)
+
+
+def test_gates_beyond_clifford():
+    """A qubit turned by T is found in -X with probability (1 - cos(pi/4)) / 2, noise after it turns that over."""
+    text = "RX 0\nT 0\nZ_ERROR(0.1) 0\nMX 0\nDETECTOR rec[-1]\nOBSERVABLE_INCLUDE(0) rec[-1]\n"
+    minus = (1 - np.sqrt(0.5)) / 2
+    expected, shots = 0.9 * minus + 0.1 * (1 - minus), 200_000
+    spread = 5 * np.sqrt(expected * (1 - expected) / shots)
+    tagged = stim.Circuit(text.replace("T 0", "S[T] 0"))  # as bloqade-tsim writes it
+    for circuit in (text, tagged):
+        assert abs(tw.compile_sampler(circuit, seed=1).sample(shots).mean() - expected) < spread
+        sampler = tw.compile_detector_sampler(circuit, seed=1)
+        dets = sampler.sample(shots, append_observables=True)
+        assert abs(dets[:, 0].mean() - expected) < spread and np.array_equal(dets[:, 0], dets[:, 1])
+        assert "near-Clifford" in sampler.explain()
+        with pytest.raises(ValueError, match="T is no Clifford gate"):
+            tw.detector_error_model(circuit)
+
+
+@pytest.mark.parametrize("text", [
+    str(surface_code()), "R 0 1\nR_X(0.3) 0\nCX 0 1\nDEPOLARIZE2(0.2) 0 1\nM 0 1\nDETECTOR rec[-1]\n"
+    "DETECTOR rec[-1] rec[-2]\nOBSERVABLE_INCLUDE(1) rec[-2]\n"])
+def test_kept_shots_are_those_of_silent_detectors(text):
+    shots = 20_000
+    dets, obs = tw.compile_detector_sampler(text, seed=3).sample(shots, separate_observables=True)
+    sampler = tw.compile_detector_sampler(text, seed=3)
+    first = sampler.count_kept(shots // 2)
+    second = sampler.count_kept(shots // 2, postselect=[1])  # the shots that follow
+    for found, part, silent in ((first, slice(0, shots // 2), ~dets.any(1)), (second, slice(shots // 2, None), ~dets[:, 1])):
+        kept = silent[part]
+        assert (found.attempted, found.kept) == (shots // 2, kept.sum())
+        assert np.array_equal(found.errors, obs[part][kept].sum(0))
+    with pytest.raises(ValueError, match="no detector"):
+        sampler.count_kept(10, postselect=[dets.shape[1]])

@@ -23,7 +23,7 @@ from .runs import (Executable, Plan, State, amplitudes, compile, expectation, ma
                    simulate)
 from .angles import Parameter, ParameterExpression, parameters
 from .notebooks import result_html as _result_html
-from .samplers import (CompiledDetectorSampler, CompiledMeasurementsToDetectionEventsConverter, CompiledSampler,
+from .samplers import (CompiledDetectorSampler, CompiledMeasurementsToDetectionEventsConverter, CompiledSampler, KeptShots,
                        compile_detector_sampler, compile_m2d_converter, compile_sampler, detector_error_model)
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from .reports import report
 
 __all__ = [
-    "Circuit", "CircuitFunction", "CompiledDetectorSampler", "CompiledMeasurementsToDetectionEventsConverter", "CompiledSampler", "Executable", "NoiseModel",
+    "Circuit", "CircuitFunction", "CompiledDetectorSampler", "CompiledMeasurementsToDetectionEventsConverter", "CompiledSampler", "Executable", "KeptShots", "NoiseModel",
     "Operation", "Parameter", "ParameterExpression", "Plan", "Result", "State", "__version__", "amplitudes", "built_with_cuda", "compile", "compile_detector_sampler",
     "compile_m2d_converter", "compile_sampler", "detector_error_model", "entropy", "expectation", "gate_names", "map",
     "marginals", "noise_model", "parameters", "plan", "plot_counts", "plot_entropy", "plot_plan", "plot_probabilities", "probabilities", "report",

@@ -6,7 +6,7 @@ number of threads.
 """
 from __future__ import annotations
 
-from typing import Any, Literal, Optional, Union
+from typing import Any, Literal, NamedTuple, Optional, Sequence, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +49,14 @@ def _write(path, sampler, shots, layout, first_bits, formats, observables_first=
     finally:
         for file in files:
             file.close()
+
+
+class KeptShots(NamedTuple):
+    """What post-selection left: shots attempted, shots kept, and how many of these have each observable set."""
+
+    attempted: int
+    kept: int
+    errors: NDArray[np.uint64]
 
 
 class CompiledSampler:
@@ -153,6 +161,13 @@ class CompiledDetectorSampler:
 
     def sample_bit_packed(self, shots: int, **options: Any) -> Any:
         return self.sample(shots, bit_packed=True, **options)
+
+    def count_kept(self, shots: int, postselect: Union[Literal["all"], Sequence[int]] = "all") -> KeptShots:
+        """Makes the next ``shots`` shots and counts those in which the detectors of ``postselect`` are silent; no shot is
+        stored, and one is given up as soon as it fails. Raises ValueError for a detector that the circuit has not."""
+        words = postselect if isinstance(postselect, str) else ",".join(str(int(d)) for d in postselect)
+        attempted, kept, errors = self._sampler.count_kept(_shots(shots), words)
+        return KeptShots(attempted, kept, np.array(errors, dtype=np.uint64))
 
     def sample_write(self, shots: int, *, filepath: Path, format: ShotFormat = "01",
                      obs_out_filepath: Optional[Path] = None, obs_out_format: ShotFormat = "01",

@@ -103,6 +103,19 @@ for value in ("-1", "x", "1.5", "1e40", "99999999999999999999"):
               flag, value)
 c.check(tilewave("sample", *STIM, "--shots", "1e2").out == 100 * "\n", "a power of ten")
 
+# gates beyond Clifford, and post-selection
+MAGIC = Path(tempfile.mkdtemp(), "magic.stim")
+MAGIC.write_text("RX 0\nT 0\nMX 0\nDETECTOR rec[-1]\n")
+for command in ("analyze_errors", "explain_errors"):
+    fails(INPUT, "magic.stim:2: T is no Clifford gate", command, "--in", MAGIC)
+fails(USAGE, "sampled on the CPU", "detect", "--in", MAGIC, "--device", "cuda")
+fails(USAGE, "there is no detector 1 to post-select on: the circuit has 1", "detect", "--in", MAGIC, "--postselect", "1")
+fails(USAGE, "'2-1' names no detectors", "detect", "--in", MAGIC, "--postselect", "2-1")
+fails(INPUT, "cannot open 'nowhere'", "detect", "--in", MAGIC, "--postselect", "nowhere")
+for form in ("ptb64", "pairs"):
+    fails(USAGE, "another format than pairs or ptb64", "detect", "--in", MAGIC, "--postselect", "all", "--out_format", form,
+          "--shots", 64)
+
 # files
 fails(INPUT, "nowhere.qasm", "run", "/nowhere.qasm")
 fails(INPUT, "directory", "run", EXAMPLES)
@@ -210,11 +223,11 @@ c.check("<0.5 ZZ> = 0.5" in tilewave("run", BELL, "--expect", "0.5*ZZ").out, "a 
 
 # too large: refused at once, before anything is allocated
 for n in (200, 384, 1000, 100000):
-    fails(RESOURCES, "needs more than 1000000 PiB", "run", "FILE", text=HEAD + f"qreg q[{n}];\nt q[0];\nrx(0.1) q;\n")
+    fails(RESOURCES, "needs more than 1000000 PiB", "run", "FILE", text=HEAD + f"qreg q[{n}];\ncswap q[0],q[1],q[2];\nrx(0.1) q;\n")
 limit = 0.5 if os.environ.get("TILEWAVE_SANITIZED") else 0.05  # sanitizers take their time to start
 times = []
 while len(times) < 20 and min(times, default=limit) >= limit:  # others may be using the machine
-    done = fails(RESOURCES, "16.0 TiB", "run", "FILE", text=HEAD + "qreg q[40];\nh q;\nt q[0];\n")
+    done = fails(RESOURCES, "16.0 TiB", "run", "FILE", text=HEAD + "qreg q[40];\nh q;\ncswap q[0],q[1],q[2];\n")
     c.check("available" in done.err and "--precision single" in done.err and "machine" in done.err,
             f"three ways out: {done.err!r}")
     times.append(done.seconds)

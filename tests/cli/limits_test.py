@@ -31,7 +31,7 @@ ends(tilewave("run", EXAMPLES / "bell.qasm", "--max-operations", 0), USAGE, "--m
 ends(tilewave("bench", "FILE", "--max-operations", 500, text=LOOP), INPUT, "500")
 
 if not SANITIZED:  # a sanitizer's shadow is memory too
-    big = HEAD + "qreg q[27]; h q; rx(0.3) q; cx q[0],q[26];"
+    big = HEAD + "qreg q[27]; h q; rx(0.3) q; cswap q[0],q[1],q[26];"
     ends(tilewave("run", "FILE", "--max-memory", 500, "--probabilities", 0, text=big), RESOURCES, "27 qubits")
     ends(tilewave("run", "FILE", "--max-memory", 300, "--shots", 1,
                   text="OPENQASM 3.0; qubit q; bit c; for int i in [1:3000] { for int j in [1:10000] { rx(0.1*i*j) q; } }"), RESOURCES, "memory", 60)

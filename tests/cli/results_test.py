@@ -69,7 +69,7 @@ done = tilewave("run", BELL, "--seed", "1", "--shots", "100")
 c.check(done.code == 0 and "###" in done.out and "2 qubits, double" in done.out, done.out)
 done = tilewave("run", "FILE", text=HEAD + "qreg q[1];\nh q[0];\n")
 c.check("\n1 qubit, double" in done.out and "1 pass" in done.out, done.out)
-done = tilewave("run", "FILE", "--dry-run", text=HEAD + "qreg q[39];\nh q; t q;\n")
+done = tilewave("run", "FILE", "--dry-run", text=HEAD + "qreg q[39];\nh q; cswap q[0],q[1],q[2];\n")
 c.check(done.code == 0 and "the run would be refused" in done.out, f"a dry run says what would not fit: {done.out!r}")
 quiet = tilewave("run", BELL, "--seed", "1", "--shots", "100", "--quiet")
 c.check("qubits" not in quiet.out and "###" in quiet.out and quiet.err == "", quiet.out)
@@ -80,7 +80,7 @@ profile = tilewave("run", BELL, "--profile")
 c.check(all(w in profile.out for w in ("calls", "min", "mean", "max", "share", "predicted")), profile.out)
 
 # a dry run plans what would never fit
-r = tilewave("run", "FILE", "--dry-run", "--json", text=HEAD + "qreg q[40]; h q; t q; cx q[0],q[39];").json()
+r = tilewave("run", "FILE", "--dry-run", "--json", text=HEAD + "qreg q[40]; h q; cswap q[0],q[1],q[2]; cx q[0],q[39];").json()
 c.check("counts" not in r and r["plan"]["passes"] > 0 and r["memory_bytes"] > 2**44, f"dry run {r}")
 # and says what is predicted where shots part: one of them, whatever --shots says
 DYNAMIC = HEAD + "qreg q[3]; creg c[3]; h q; measure q[0] -> c[0]; if(c==1) x q[1]; h q[0]; measure q -> c;"

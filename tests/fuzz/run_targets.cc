@@ -171,14 +171,18 @@ void sampler(Bytes bytes) {
   if (bytes.size() > 300 || c.counts().qubits > 40 ||
       text_of(bytes).find("REPEAT") != std::string_view::npos ||
       text_of(bytes).find("repeat") != std::string_view::npos)
-    return;  // it would take long
+    return;                                     // it would take long
+  constexpr std::uint64_t kMostRotations = 12;  // and so many active qubits
+  const stabilizer::StabProgram program =
+      stabilizer::lower(c, "<circuit>", stabilizer::Rotations::kKeep);
+  if (program.num_rotations > kMostRotations) return;
   stabilizer::SampleOptions options;
   options.num_shots = 64;
   options.seed = 5;
   options.num_threads = 1;
   for (const auto output : {stabilizer::ShotOutput::kRecords, stabilizer::ShotOutput::kDetectors}) {
     options.output = output;
-    const auto source = stabilizer::make_shot_source(stabilizer::lower(c), options);
+    const auto source = stabilizer::make_shot_source(program, options);
     stabilizer::ShotPipeline pipeline;
     pipeline.format = [&](std::uint8_t* data, std::size_t count, formats::ByteBuffer&) {
       return std::span(reinterpret_cast<const char*>(data), count * source->row_stride());

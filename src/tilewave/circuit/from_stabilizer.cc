@@ -3,8 +3,10 @@
 #include "tilewave/circuit/from_stabilizer.h"
 
 #include <algorithm>
+#include <numbers>
 
 #include "tilewave/base/error.h"
+#include "tilewave/circuit/rotations.h"
 
 namespace tilewave::circuit {
 namespace {
@@ -58,6 +60,10 @@ class Converter {
   void instruction(const StabilizerCircuit& source, const StabInstruction& op) {
     const auto targets = source.targets(op);
     const auto args = source.args(op);
+    if (is_rotation(op.kind)) {
+      for (const RotationStep& step : rotations_of(op.kind, targets, args)) rotation(step);
+      return;
+    }
     const bool is_noise =
         op.kind >= StabKind::kXError && op.kind <= StabKind::kHeraldedPauliChannel1;
     const bool is_measurement = (op.kind >= StabKind::kM && op.kind <= StabKind::kMRY) ||
@@ -184,6 +190,18 @@ class Converter {
     if (kind < StabKind::kR) measure(qubit, target.inverted);
     if (kind >= StabKind::kMR) out_.add_reset(qubit).line = line_;
     to_z(basis, qubit);
+  }
+
+  // A rotation about a product of Paulis: R_Z on the parity of its qubits.
+  void rotation(const RotationStep& step) {
+    const auto& factors = step.rotation.factors;
+    if (step.is_cx) return add(GateId::kCx, {factors[0].first, factors[1].first});
+    const Qubit first = factors[0].first;
+    for (const auto& [q, p] : factors) to_z(p, q);
+    for (std::size_t k = 1; k < factors.size(); ++k) add(GateId::kCx, {factors[k].first, first});
+    out_.add_gate(GateId::kRz, {first}, {std::numbers::pi * step.rotation.half_turns}).line = line_;
+    for (std::size_t k = factors.size(); k-- > 1;) add(GateId::kCx, {factors[k].first, first});
+    for (const auto& [q, p] : factors) to_z(p, q);
   }
 
   void product(const std::vector<StabTarget>& factors, StabKind kind) {

@@ -45,6 +45,21 @@ constexpr StabOpInfo kOps[] = {
     {K::kMPP, "MPP", "", 0, 1, true, T::kProducts, "measurement of Pauli products"},
     {K::kSPP, "SPP", "", 0, 0, false, T::kProducts, "square root of Pauli products"},
     {K::kSPPDag, "SPP_DAG", "", 0, 0, false, T::kProducts, "inverse of SPP"},
+    {K::kT, "T", "", 0, 0, false, T::kQubits, "fourth root of Z: 1 becomes e^(i pi/4)"},
+    {K::kTDag, "T_DAG", "", 0, 0, false, T::kQubits, "inverse of T"},
+    {K::kTPP, "TPP", "", 0, 0, false, T::kProducts, "fourth root of Pauli products: -1 gains e^(i pi/4)"},
+    {K::kTPPDag, "TPP_DAG", "", 0, 0, false, T::kProducts, "inverse of TPP"},
+    {K::kRotX, "R_X", "", 1, 1, false, T::kQubits, "exp(-i pi a X/2), a in half-turns"},
+    {K::kRotY, "R_Y", "", 1, 1, false, T::kQubits, "exp(-i pi a Y/2), a in half-turns"},
+    {K::kRotZ, "R_Z", "", 1, 1, false, T::kQubits, "exp(-i pi a Z/2), a in half-turns"},
+    {K::kRotXX, "R_XX", "", 1, 1, false, T::kPairs, "exp(-i pi a XX/2), a in half-turns"},
+    {K::kRotYY, "R_YY", "", 1, 1, false, T::kPairs, "exp(-i pi a YY/2), a in half-turns"},
+    {K::kRotZZ, "R_ZZ", "", 1, 1, false, T::kPairs, "exp(-i pi a ZZ/2), a in half-turns"},
+    {K::kRotPauli, "R_PAULI", "", 1, 1, false, T::kProducts, "exp(-i pi a P/2) of Pauli products, a in half-turns"},
+    {K::kU3, "U3", "U", 3, 3, false, T::kQubits, "R_Z(lambda), R_Y(theta), then R_Z(phi): (theta, phi, lambda) in half-turns"},
+    {K::kCCX, "CCX", "", 0, 0, false, T::kTriples, "X on the third qubit where the first two are 1"},
+    {K::kCCZ, "CCZ", "", 0, 0, false, T::kTriples, "Z on the third qubit where the first two are 1"},
+    {K::kCH, "CH", "", 0, 0, false, T::kPairs, "H on the second qubit where the first is 1"},
     {K::kRepeat, "REPEAT", "", 0, 0, false, T::kNone, "a block, repeated"},
     {K::kDetector, "DETECTOR", "", 0, -1, false, T::kRecords, "records whose parity is known without noise"},
     {K::kObservableInclude, "OBSERVABLE_INCLUDE", "", 1, 1, false, T::kRecordsOrPaulis, "adds records to a logical observable"},
@@ -154,6 +169,9 @@ void check_targets(const StabOpInfo& info, GateId gate, std::string_view name,
              (t.kind == TK::kQubit || (info.kind == K::kGate && may_be_classical(gate) &&
                                        (t.kind == TK::kRecord || t.kind == TK::kSweep)));
         break;
+      case T::kTriples:
+        ok = t.kind == TK::kQubit && !t.inverted;
+        break;
       case T::kMeasured:
       case T::kMeasuredPairs:
         ok = t.kind == TK::kQubit;
@@ -194,6 +212,21 @@ void check_targets(const StabOpInfo& info, GateId gate, std::string_view name,
       }
     }
   }
+  if (rule == T::kTriples) {
+    if (targets.size() % 3)
+      fail(where + " takes targets by threes, not " + std::to_string(targets.size()));
+    for (std::size_t i = 0; i < targets.size(); i += 3) {
+      const auto a = targets[i].value, b = targets[i + 1].value, c = targets[i + 2].value;
+      if (a == b || a == c || b == c)
+        fail(where + ": qubit " + std::to_string(a == b || a == c ? a : b) +
+             " occurs twice in a triple");
+    }
+  }
+  if (info.kind == K::kRotPauli) {
+    for (const StabTarget& t : targets) {
+      if (t.inverted) fail(where + " takes no '!': give the angle the other sign");
+    }
+  }
   if (rule == T::kProducts || rule == T::kPaulis) {
     bool last_pauli = false;
     for (std::size_t i = 0; i < targets.size(); ++i) {
@@ -214,6 +247,7 @@ std::string_view describe(TargetRule rule) {
   static constexpr std::string_view kWants[] = {"no targets",
                                                 "plain qubits",
                                                 "pairs of qubits",
+                                                "triples of qubits",
                                                 "qubits (perhaps with '!')",
                                                 "pairs of qubits (perhaps with '!')",
                                                 "Pauli products such as X1*Z2",

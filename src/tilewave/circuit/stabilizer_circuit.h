@@ -1,5 +1,5 @@
 // A stabilizer circuit in the vocabulary of Stim's language: gates of the gate table, collapses,
-// noise channels, annotations, and REPEAT blocks kept as blocks (10^12 iterations cost nothing).
+// noise channels, annotations, rotations by any angle, and REPEAT blocks kept as blocks (10^12 iterations cost nothing).
 // Layout: instructions are fixed-size records; targets and arguments live in flat pools of their
 // block; a REPEAT holds the index of its body.
 #pragma once
@@ -47,6 +47,22 @@ enum class StabKind : std::uint8_t {
   kMPP,
   kSPP,
   kSPPDag,
+  // what is no Clifford gate (rotations.h); angles in half-turns
+  kT,
+  kTDag,
+  kTPP,
+  kTPPDag,
+  kRotX,
+  kRotY,
+  kRotZ,
+  kRotXX,
+  kRotYY,
+  kRotZZ,
+  kRotPauli,
+  kU3,
+  kCCX,
+  kCCZ,
+  kCH,
   kRepeat,
   kDetector,
   kObservableInclude,
@@ -62,6 +78,7 @@ enum class TargetRule : std::uint8_t {
   kNone,      ///< no targets
   kQubits,    ///< qubits
   kPairs,     ///< an even number of qubits, distinct in each pair
+  kTriples,   ///< qubits by threes, distinct in each triple
   kMeasured,  ///< qubits, each perhaps with `!`
   kMeasuredPairs,
   kProducts,  ///< Pauli products such as X1*!Z2

@@ -7,15 +7,27 @@
 #include "tilewave/cli/commands.h"
 #include "tilewave/cli/output_files.h"
 #include "tilewave/cli/stim_files.h"
+#include "tilewave/stabilizer/sample/post_select.h"
 
 namespace tilewave::cli {
+
+namespace {
+
+// `all`, a list of detectors, or a file of one.
+std::vector<std::uint64_t> read_mask(const std::string& words, std::uint64_t num_detectors) {
+  const bool is_list = words == "all" || words.find_first_not_of("0123456789Dd,- ") == words.npos;
+  if (is_list) return stabilizer::post_selection_mask(words, num_detectors);
+  return stabilizer::post_selection_mask(StimFile(words, "rb").read_all(), num_detectors);
+}
+
+}  // namespace
 
 void add_detect_command(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("detect", "detection events of a circuit in Stim's language");
   struct Flags : SampleFlags {
     bool append = false, prepend = false;
-    std::string obs_out, obs_out_format = "01";
+    std::string obs_out, obs_out_format = "01", post_select;
   };
   auto f = std::make_shared<Flags>();
   add_sample_flags(*command, *f);
@@ -24,14 +36,19 @@ void add_detect_command(CLI::App& app) {
                     "observables before the detectors (deprecated)");
   command->add_option("--obs_out", f->obs_out, "a file of their own for the observables");
   command->add_option("--obs_out_format", f->obs_out_format, "its format")->capture_default_str();
+  command->add_option("--postselect", f->post_select,
+                      "keep shots in which these detectors are silent: all, numbers and ranges "
+                      "such as 0,3,5-8, or a file of these; says how many were kept");
   command->callback([f] {
     if (f->append + f->prepend + !f->obs_out.empty() > 1) {
       throw Error(ExitCode::kUsage,
                   "use one of --append_observables, --prepend_observables and --obs_out");
     }
     need_distinct_files({f->in}, {{"--out", f->out}, {"--obs_out", f->obs_out}});
-    const stabilizer::StabProgram program = read_program(f->in);
-    const auto options = sample_options(*f, stabilizer::ShotOutput::kDetectors);
+    const stabilizer::StabProgram program = read_program(f->in, stabilizer::Rotations::kKeep);
+    auto options = sample_options(*f, stabilizer::ShotOutput::kDetectors);
+    const bool selects = !f->post_select.empty();
+    if (selects) options.must_be_zero = read_mask(f->post_select, program.counts.detectors);
     StimFile out(f->out, "wb");
     const auto source = stabilizer::make_shot_source(program, options);
     if (f->explain) return out.write(source->explain());
@@ -46,16 +63,20 @@ void add_detect_command(CLI::App& app) {
     // Stim writes the observables of dets in front when it is not told where they go.
     const bool first =
         f->prepend || (detectors.format == formats::ShotFormat::kDets && f->obs_out.empty());
+    const auto write = [&](const std::vector<ShotSinkSpec>& sinks) {
+      if (selects) return write_kept_shots(*source, options, program.counts, sinks, f->quiet);
+      write_shots(*source, options, sinks, f->quiet);
+    };
     if (f->append || first) {
       detectors.layout.observables = program.counts.observables;
       detectors.layout.observables_first = !f->append;
-      return write_shots(*source, options, {detectors}, f->quiet);
+      return write({detectors});
     }
-    if (f->obs_out.empty()) return write_shots(*source, options, {detectors}, f->quiet);
+    if (f->obs_out.empty()) return write({detectors});
     StimFile obs(f->obs_out, "wb");
     others.file = &obs;
     others.format = formats::parse_shot_format(f->obs_out_format);
-    write_shots(*source, options, {detectors, others}, f->quiet);
+    write({detectors, others});
   });
 }
 

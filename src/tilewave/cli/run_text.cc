@@ -136,7 +136,8 @@ void print_summary(const simulate::Result& r, const ReportOptions& report) {
   if (!r.engine_choice.empty()) std::printf("engine: %s\n", r.engine_choice.c_str());
   if (!r.transport.empty()) std::printf("amplitudes travel: %s\n", r.transport.c_str());
   if (stabilizer) {
-    std::printf("%s, stabilizer engine, %s: Clifford gates only", qubits.c_str(), r.device.c_str());
+    std::printf("%s, stabilizer engine, %s: Clifford gates %s", qubits.c_str(), r.device.c_str(),
+                r.has_magic ? "and some beyond" : "only");
     if (!report.dry_run) {
       const auto& s = r.timings;
       std::printf(", %s (parse %s, plan %s, execute %s, observe %s), seed %llu",

@@ -383,7 +383,7 @@ void write_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions
       const auto end = sinks[k].file->position();
       if (!starts[k] || !end || *end < *starts[k]) continue;
       std::uint64_t kept = 0;
-      if (whole) {
+      if (whole && options.must_be_zero.empty()) {
         const formats::WholeShots w =
             formats::whole_shots(sinks[0].format, sinks[0].layout,
                                  bytes.first(std::min(*end - *starts[0], bytes.size())));
@@ -438,9 +438,9 @@ void write_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions
   }
 }
 
-stabilizer::StabProgram read_program(const std::string& path) {
+stabilizer::StabProgram read_program(const std::string& path, stabilizer::Rotations rotations) {
   StimFile in(path, "rb");
-  return stabilizer::lower(language::parse_stim(in.read_all(), in.name()), in.name());
+  return stabilizer::lower(language::parse_stim(in.read_all(), in.name()), in.name(), rotations);
 }
 
 }  // namespace tilewave::cli

@@ -72,8 +72,16 @@ struct ShotSinkSpec {
 void write_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions& options,
                  const std::vector<ShotSinkSpec>& sinks, bool quiet);
 
+/// Samples shots with post-selection (options.must_be_zero), as write_shots(): `counts` as the format
+/// of the only sink counts them, and nothing else is written; otherwise shots that are kept are
+/// written, and the counts go to the standard error unless `quiet`.
+void write_kept_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions& options,
+                      const circuit::StabCounts& counts, const std::vector<ShotSinkSpec>& sinks,
+                      bool quiet);
+
 /// Reads and lowers a circuit from a file or the standard input.
-stabilizer::StabProgram read_program(const std::string& path);
+stabilizer::StabProgram read_program(
+    const std::string& path, stabilizer::Rotations rotations = stabilizer::Rotations::kRefuse);
 
 /// Takes what is behind their last whole shot off files that are being written. For signal handlers
 /// of a process that is about to end.

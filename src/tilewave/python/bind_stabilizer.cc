@@ -7,6 +7,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "tilewave/base/error.h"
@@ -22,6 +23,7 @@
 #include "tilewave/stabilizer/detections.h"
 #include "tilewave/stabilizer/error_analysis.h"
 #include "tilewave/stabilizer/sample/fill_shots.h"
+#include "tilewave/stabilizer/sample/post_select.h"
 #include "tilewave/stabilizer/sample/sampler.h"
 
 namespace nb = nanobind;
@@ -35,8 +37,10 @@ using stabilizer::ShotOutput;
 using stabilizer::ShotSource;
 using Part = std::pair<std::uint64_t, std::uint64_t>;  // first bit, bits
 
-stabilizer::StabProgram lower_text(const std::string& text, const std::string& name) {
-  return stabilizer::lower(language::parse_stim(text, name), name);
+stabilizer::StabProgram lower_text(
+    const std::string& text, const std::string& name,
+    stabilizer::Rotations rotations = stabilizer::Rotations::kRefuse) {
+  return stabilizer::lower(language::parse_stim(text, name), name, rotations);
 }
 
 // Memory of arrays that Python has let go of, for the next ones of a sampler: fresh memory costs as
@@ -103,7 +107,7 @@ class PySampler {
     options_.gpus = stabilizer::shot_gpus(device);
     options_.seed = seed ? *seed : draw_seed();
     const nb::gil_scoped_release release;
-    const stabilizer::StabProgram program = lower_text(text, name);
+    const stabilizer::StabProgram program = lower_text(text, name, stabilizer::Rotations::kKeep);
     counts_ = program.counts;
     num_threads_ = runtime::wanted_num_threads(threads);
     source_ = stabilizer::make_shot_source(program, options_);
@@ -139,6 +143,24 @@ class PySampler {
       }
     }
     return arrays;
+  }
+
+  /// Shots attempted, kept, and of these with each observable; the detectors of `words` are silent.
+  std::tuple<std::uint64_t, std::uint64_t, std::vector<std::uint64_t>> count_kept(
+      std::uint64_t shots, const std::string& words) {
+    const nb::gil_scoped_release release;
+    const std::scoped_lock lock(mutex_);
+    SampleOptions options = options_;
+    options.num_shots = shots;
+    options.num_threads = num_threads_;
+    options.must_be_zero = stabilizer::post_selection_mask(words, counts_.detectors);
+    const stabilizer::KeptShots k =
+        stabilizer::count_kept(*source_, options, [](std::uint64_t) { return true; });
+    options_.first_shot += shots;
+    std::vector<std::uint64_t> errors;
+    for (std::uint64_t l = 0; l < counts_.observables; ++l)
+      errors.push_back(k.ones[counts_.detectors + l]);
+    return {k.attempted, k.kept, errors};
   }
 
   const circuit::StabCounts& counts() const { return counts_; }
@@ -197,6 +219,7 @@ void bind_sampler(nb::module_& m) {
       },
       "text"_a, "name"_a, "detectors"_a, "seed"_a.none(), "reference"_a, "engine"_a, "threads"_a,
       "device"_a);
+  c.def("count_kept", &PySampler::count_kept, "shots"_a, "postselect"_a);
   c.def("sample", &PySampler::sample, "shots"_a, "parts"_a, "bit_packed"_a);
   c.def_prop_ro("num_measurements", [](const PySampler& s) { return s.counts().measurements; });
   c.def_prop_ro("num_detectors", [](const PySampler& s) { return s.counts().detectors; });

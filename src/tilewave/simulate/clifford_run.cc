@@ -1,7 +1,10 @@
 #include "tilewave/simulate/clifford_run.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstring>
+#include <numbers>
 #include <numeric>
 #include <unordered_map>
 
@@ -10,6 +13,7 @@
 #include "tilewave/runtime/timer.h"
 #include "tilewave/simulate/branches.h"
 #include "tilewave/simulate/counts.h"
+#include "tilewave/stabilizer/near_clifford/program.h"
 #include "tilewave/stabilizer/sample/sampler.h"
 #include "tilewave/statevec/plan/plan.h"
 
@@ -26,6 +30,7 @@ using circuit::StabTarget;
 // Fitted to runs of 2 to 2,000 qubits on one core.
 constexpr double kStartClifford_s = 2.5e-4, kTarget_s = 8e-7, kDrawn_s = 1.2e-7, kError_s = 3e-8,
                  kRecord_s = 4e-10, kMisread_s = 1e-8;
+constexpr double kAmplitude_s = 1e-9;  // where no two shots share amplitudes
 
 // The gate of Stim's language with this action; the table has all 24.
 GateId named(const circuit::Clifford1& c) {
@@ -119,19 +124,77 @@ class Translator {
     if (qubits.empty()) return true;  // a phase
     if (qubits.size() == 1) {
       const auto c = circuit::clifford1_of(circuit_.whole_matrix(op));
-      if (!c) return refuse(op, "the gate is no Clifford gate");
+      if (!c) return magic(op);
       one_qubit(*c, qubits[0]);
       return true;
     }
-    if (qubits.size() > 2) return refuse(op, "the gate acts on more than two qubits");
+    if (qubits.size() > 2) return magic(op);
     const auto action = circuit::clifford2_of(circuit_.whole_matrix(op));
     const auto form = action ? circuit::clifford2_form(*action) : std::nullopt;
-    if (!form) return refuse(op, "the gate is no Clifford gate");
+    if (!form) return magic(op);
     if (form->a != Pauli::kI) gate(controlled_pauli(form->a, form->b), {qubits[0], qubits[1]});
     if (form->swap) gate(GateId::kSwap, {qubits[0], qubits[1]});
     one_qubit(form->post0, qubits[0]);
     one_qubit(form->post1, qubits[1]);
     return true;
+  }
+
+  // A gate beyond Clifford, as rotations.
+  bool magic(const Op& op) {
+    const auto qubits = circuit_.qubits(op);
+    const std::size_t n = qubits.size();
+    constexpr double kTiny = 1e-9;
+    if (n > 3) return refuse(op, "the gate acts on more than three qubits");
+    const bool is_ccx = n == 3 && op.gate == GateId::kCcx && op.num_controls == 2;
+    if (is_ccx) gate(GateId::kH, {qubits[2]});
+    std::vector<cplx> m = circuit_.whole_matrix(op);
+    const std::size_t size = std::size_t{1} << n;
+    if (is_ccx) {  // between the H on its target, diagonal: -1 where the controls have their values
+      std::vector<cplx> diagonal(size * size);
+      for (std::size_t b = 0; b < size; ++b) {
+        const bool flips = std::abs(m[(b ^ 4) * size + b]) > 0.5;
+        diagonal[b * size + b] = flips && (b & 4) ? -1 : 1;
+      }
+      m = std::move(diagonal);
+    }
+    double off = 0;
+    for (std::size_t k = 0; k < size * size; ++k) off += k % (size + 1) ? std::abs(m[k]) : 0;
+    const double pi = std::numbers::pi;
+    if (off < kTiny) {
+      // exp(i sum of b_S Z_S) with the Walsh transform of the phases.
+      for (std::size_t s = 1; s < size; ++s) {
+        double b = 0;
+        std::vector<StabTarget> targets;
+        for (std::size_t x = 0; x < size; ++x)
+          b += std::arg(m[x * size + x]) * (std::popcount(x & s) % 2 ? -1.0 : 1.0);
+        for (std::size_t j = 0; j < n; ++j) {
+          if (!((s >> j) & 1)) continue;
+          if (!targets.empty()) targets.push_back({0, StabTarget::Kind::kCombiner});
+          targets.push_back(circuit::pauli_target(Pauli::kZ, qubits[j]));
+        }
+        turn(StabKind::kRotPauli, targets, {-2 * b / (pi * static_cast<double>(size))});
+      }
+    } else if (n == 1) {
+      const double theta = 2 * std::atan2(std::abs(m[2]), std::abs(m[0])) / pi;
+      const bool flips = std::abs(m[0]) < kTiny;
+      const double phi = flips ? 0 : (std::arg(m[2]) - std::arg(m[0])) / pi;
+      const double lambda = (std::arg(-m[1]) - std::arg(flips ? m[2] : m[0])) / pi;
+      const StabTarget target = circuit::qubit_target(qubits[0]);
+      turn(StabKind::kU3, {&target, 1}, {theta, phi, lambda});
+    } else {
+      return refuse(op, "the gate is none that the engine runs");
+    }
+    if (is_ccx) gate(GateId::kH, {qubits[2]});
+    return true;
+  }
+  // Angles that are eighths of a half-turn but for rounding are that.
+  void turn(StabKind kind, std::span<const StabTarget> targets, std::vector<double> half_turns) {
+    for (double& a : half_turns) {
+      const double eighths = std::round(8 * a) / 8;
+      if (std::abs(a - eighths) < 1e-12) a = eighths;
+    }
+    if (half_turns.size() == 1 && std::fmod(half_turns[0], 2) == 0) return;
+    out_.circuit.append(kind, GateId::kId, targets, half_turns);
   }
 
   bool channel(const Op& op) {
@@ -232,8 +295,28 @@ class RowCounts {
 
 std::optional<CliffordProgram> to_clifford(const Program& program,
                                            std::span<const circuit::ReadoutError> readout,
-                                           std::string* why_not) {
-  return Translator(program, readout, *why_not).run();
+                                           std::string* why_not, const MagicLimits& limits) {
+  auto clifford = Translator(program, readout, *why_not).run();
+  if (!clifford) return clifford;
+  const stabilizer::StabProgram lowered =
+      stabilizer::lower(clifford->circuit, "<circuit>", stabilizer::Rotations::kKeep);
+  if (lowered.num_rotations == 0) return clifford;
+  if (lowered.num_rotations > limits.most_rotations) {
+    *why_not = "it has more than " + std::to_string(limits.most_rotations) +
+               " rotations beyond Clifford gates";
+    return std::nullopt;
+  }
+  try {
+    clifford->amplitude_steps =
+        1 + stabilizer::compile_near_clifford(lowered, stabilizer::FrameOutput::kRecords,
+                                              limits.most_active)
+                .amplitude_steps();
+  } catch (const Error& e) {
+    if (e.code() != ExitCode::kResources) throw;
+    *why_not = e.what();
+    return std::nullopt;
+  }
+  return clifford;
 }
 
 double predict_clifford(const CliffordProgram& clifford, std::uint64_t shots) {
@@ -245,9 +328,11 @@ double predict_clifford(const CliffordProgram& clifford, std::uint64_t shots) {
     for (const double p : clifford.circuit.args(op)) errors += p * op.num_targets;
   }
   const double records = static_cast<double>(clifford.record_of.size());
+  const double amplitudes_s = kAmplitude_s * clifford.amplitude_steps;
   return kStartClifford_s + kTarget_s * static_cast<double>(targets) +
-         static_cast<double>(shots) * (kDrawn_s + kError_s * errors + kRecord_s * records +
-                                       kMisread_s * static_cast<double>(clifford.misread.size()));
+         static_cast<double>(shots) *
+             (amplitudes_s + kDrawn_s + kError_s * errors + kRecord_s * records +
+              kMisread_s * static_cast<double>(clifford.misread.size()));
 }
 
 bool asks_only_shots(const Options& options, std::uint32_t num_qubits) {
@@ -267,8 +352,10 @@ void run_clifford(const Program& program, const CliffordProgram& clifford, const
   sampling.num_threads = options.num_threads;
   sampling.gpus.assign(options.device.cuda().begin(), options.device.cuda().end());
   result.engine = "stabilizer";
+  result.has_magic = clifford.amplitude_steps > 0;
   result.device = sampling.gpus.empty() ? "cpu" : "cuda";
-  const auto source = stabilizer::make_shot_source(stabilizer::lower(clifford.circuit), sampling);
+  const auto source = stabilizer::make_shot_source(
+      stabilizer::lower(clifford.circuit, "<circuit>", stabilizer::Rotations::kKeep), sampling);
   result.plan.gates = clifford.circuit.instructions().size();
   if (options.explain) result.plan.text = source->explain();
   result.timings.plan_s = timer.elapsed_s();

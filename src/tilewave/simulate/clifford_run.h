@@ -27,14 +27,23 @@ struct CliffordProgram {
     circuit::ReadoutError error;
   };
   std::vector<Misread> misread;
+  /// Amplitudes that a shot goes through, at most: above 0 where there are gates beyond Clifford.
+  double amplitude_steps = 0;
 };
 
-/// Translates; empty with the reason in `why_not` when a gate is no Clifford gate, a channel no
-/// mixture of Pauli errors or a condition more than one bit on a Pauli. `readout`: one a qubit, or
-/// none.
+/// Gates beyond Clifford of one qubit, diagonal ones of up to three and CCX may be among others, as
+/// long as they need few active qubits and are not many.
+struct MagicLimits {
+  std::uint32_t most_active = 10;
+  std::uint64_t most_rotations = 1000;
+};
+
+/// Translates; empty with the reason in `why_not` when a gate is none that the engine runs, a
+/// channel no mixture of Pauli errors or a condition more than one bit on a Pauli. `readout`: one a
+/// qubit, or none.
 std::optional<CliffordProgram> to_clifford(const Program& program,
                                            std::span<const circuit::ReadoutError> readout,
-                                           std::string* why_not);
+                                           std::string* why_not, const MagicLimits& limits = {});
 
 /// What run_clifford will take, from the numbers of operations, errors and records.
 double predict_clifford(const CliffordProgram& clifford, std::uint64_t shots);

@@ -37,6 +37,16 @@ const char* const kCircuits[] = {
     "qreg q[2];\ncreg c[2];\nh q[0];\nmeasure q[0]->c[0];\nreset q[0];\ncx q[0],q[1];\nh "
     "q[1];\nmeasure q[1]->c[1];\n"
     "measure q[0]->c[0];",
+    // beyond Clifford gates
+    "qreg q[3];\nh q;\nt q[0];\ntdg q[1];\ncx q[0],q[1];\nrx(0.3) q[2];\ncx "
+    "q[1],q[2];\nu3(0.4,1.1,-0.7) "
+    "q[0];\nry(2.1) q[1];\nh q;",
+    "qreg q[4];\ncreg c[4];\nh q[0];\nh q[1];\nh q[3];\nccx q[0],q[1],q[2];\nt q[2];\ncu1(0.9) "
+    "q[2],q[3];\ncrz(-0.4) q[0],q[3];\nrzz(0.8) q[1],q[3];\nh q;\nmeasure q->c;",
+    "qreg q[2];\ncreg a[1];\ncreg b[2];\nh q[0];\nt q[0];\nh q[0];\nmeasure q[0]->a[0];\nif(a==1) "
+    "x "
+    "q[1];\nry(0.6) q[1];\ncx q[1],q[0];\nreset q[1];\nh q[0];\nt q[0];\nh q[0];\nmeasure q->b;",
+    "qreg q[1];\nu3(pi,0.3,0.7) q[0];\nsx q[0];\nt q[0];\nsx q[0];",
 };
 
 TEST(CliffordRun, has_the_distribution_of_the_state_vector) {
@@ -58,9 +68,24 @@ TEST(CliffordRun, has_the_distribution_of_the_state_vector) {
 TEST(CliffordRun, is_chosen_for_large_circuits_and_counts_only) {
   const std::string ghz = "qreg q[300];\nh q[0];\ncx q[0],q[299];";
   EXPECT_EQ(run(ghz, "auto", 10).engine, "stabilizer");
+  // gates beyond Clifford that need few active qubits, and many
+  const std::string magic = "qreg q[300];\nh q;\nt q[0];\nh q[0];\ncx q[0],q[299];";
+  EXPECT_EQ(run(magic, "auto", 10).engine, "stabilizer");
+  const std::string idle = "qreg q[300];\nh q[0];\nt q[0];\nh q[0];\ncx q[0],q[299];";
+  EXPECT_EQ(run(idle, "auto", 10).engine, "statevector");  // of two qubits
+  EXPECT_EQ(run("qreg q[21];\nh q;\nt q;\nh q;", "auto", 10).engine, "stabilizer");  // one by one
+  std::string wide = "qreg q[21];\nh q;\n";
+  for (int layer = 0; layer < 3; ++layer) {
+    wide += "t q;\nh q;\n";
+    for (int k = 0; k < 21; ++k) {  // every qubit with others far away
+      wide += "cx q[" + std::to_string(k) + "],q[" + std::to_string((k + 8 + layer) % 21) + "];\n";
+      wide += "h q[" + std::to_string((5 * k) % 21) + "];\n";
+    }
+  }
+  EXPECT_EQ(run(wide + "h q;\nt q;\nh q;", "auto", 10).engine, "statevector");
   EXPECT_EQ(run("qreg q[2];\nh q[0];", "auto", 10).engine, "statevector");
-  EXPECT_EQ(run("qreg q[21];\nt q[0];", "auto", 10).engine, "statevector");
-  EXPECT_THROW(run("qreg q[21];\nt q[0];", "stabilizer", 10), Error);
+  EXPECT_EQ(run("qreg q[21];\ncswap q[0],q[1],q[2];", "auto", 10).engine, "statevector");
+  EXPECT_THROW(run("qreg q[21];\ncswap q[0],q[1],q[2];", "stabilizer", 10), Error);
   EXPECT_THROW(run("qreg q[2];\nh q[0];", "stabilizer", 0), Error);
   EXPECT_THROW(run("qreg q[2];\nh q[0];", "tableau", 10), Error);
 }
@@ -124,8 +149,10 @@ TEST(CliffordRun, pauli_noise_has_the_distribution_of_the_density_matrix) {
 TEST(CliffordRun, correlated_errors_on_three_qubits) {
   const std::string model = R"({"channels": [{"after": ["ccx"], "channel": "pauli",
       "probabilities": {"XII": 0.1, "ZZX": 0.2, "YXZ": 0.3}}]})";
-  const std::string body = "qreg q[3];\nh q[2];\nccx q[0],q[1],q[2];\n";
-  EXPECT_THROW(noisy(body, model, "stabilizer", 10), Error);  // the gate is no Clifford gate
+  const std::string swaps = R"({"channels": [{"after": ["cswap"], "channel": "pauli",
+      "probabilities": {"XII": 0.1, "ZZX": 0.2, "YXZ": 0.3}}]})";
+  EXPECT_THROW(noisy("qreg q[3];\nh q[2];\ncswap q[0],q[1],q[2];\n", swaps, "stabilizer", 10),
+               Error);
   circuit::Circuit c(3);
   std::vector<circuit::PauliProbability> errors{
       {{1, 0, 0}, 0.1}, {{3, 3, 1}, 0.2}, {{2, 1, 3}, 0.3}};

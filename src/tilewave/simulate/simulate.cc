@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <optional>
 
 #include "tilewave/base/error.h"
@@ -25,6 +26,7 @@
 #include "tilewave/simulate/resumed_run.h"
 #include "tilewave/simulate/run_checks.h"
 #include "tilewave/simulate/touched.h"
+#include "tilewave/stabilizer/near_clifford/program.h"
 #include "tilewave/statevec/density.h"
 #include "tilewave/statevec/device_costs.h"
 #include "tilewave/statevec/plan/planner.h"
@@ -38,6 +40,8 @@ using statevec::State;
 
 // Up to here a state vector answers as fast, with the same shots on every device.
 constexpr std::uint32_t kMostSmallQubits = 20;
+// About what a state vector takes on a core, against which gates beyond Clifford are weighed.
+constexpr double kAmplitudePass_s = 1e-9, kGatesOfPass = 10;
 constexpr std::uint32_t kLeastLocalQubits = 10;  // of a rank, where the register has as many
 
 // The circuit for the stabilizer engine, where that engine is wanted and can answer.
@@ -65,7 +69,23 @@ std::optional<CliffordProgram> choose_stabilizer(const Program& program, const O
                 "whose threads or --device share the shots");
   }
   std::string why_not;
-  auto clifford = to_clifford(program, readout, &why_not);
+  const MagicLimits all{stabilizer::kMostActive, ~std::uint64_t{0}};
+  auto clifford = to_clifford(program, readout, &why_not, forced ? all : MagicLimits{});
+  if (clifford && clifford->amplitude_steps > 0 && !forced) {
+    // Amplitudes of this engine are on the CPU, and shots may share none of them. A state vector
+    // holds only qubits that gates touch.
+    const bool on_gpu = !options.device.cuda().empty();
+    const auto touched = static_cast<std::uint32_t>(touched_qubits(program, 1).size());
+    const double of_state_s =
+        touched > statevec::kMaxQubits
+            ? HUGE_VAL
+            : std::ldexp(kAmplitudePass_s, static_cast<int>(touched)) *
+                  (1 + static_cast<double>(program.ops.size()) / kGatesOfPass);
+    const bool is_slower =
+        !program.has_channels &&
+        (touched <= kMostSmallQubits || predict_clifford(*clifford, options.shots) > of_state_s);
+    if (on_gpu || is_slower || options.shots == 0) clifford.reset();
+  }
   if (!clifford && forced) {
     throw Error(ExitCode::kUsage, "the stabilizer engine cannot run this circuit: " + why_not +
                                       "; use --engine " +

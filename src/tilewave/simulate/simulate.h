@@ -127,6 +127,7 @@ struct Result {
   statevec::Precision precision = statevec::Precision::kDouble;
   std::string engine = "statevector";  ///< or "stabilizer" (no norm), "density", "trajectories"
   std::string engine_choice;           ///< why this engine runs a noisy circuit, with the costs
+  bool has_magic = false;              ///< the stabilizer engine ran gates beyond Clifford
   std::string device;
   std::string transport;  ///< how its parts reach each other and why so; may be empty
   std::uint64_t seed = 0;

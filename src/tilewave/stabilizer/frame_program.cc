@@ -209,6 +209,11 @@ class Compiler {
         coin(at, p.p);
         break;
       }
+      case P::kFrameSign: {
+        const Place& at = places_[p.a];
+        layers_.add(C::kMeasure, code_of(at.of(p.p)), {at.slot});
+        break;
+      }
       case P::kReset: {
         Place& at = places_[p.a];
         layers_.add(C::kClear, 0, {at.slot});
@@ -273,6 +278,8 @@ class Compiler {
       case P::kRepeat:
         loop(p);
         break;
+      case P::kRotation:
+        TW_CHECK(false, "frames move through Clifford gates only");
     }
   }
 

@@ -91,6 +91,9 @@ class CoinWalk {
           if (flips(p.p, p.a)) needed[i] = true;
           anticommuting(p.p, p.a, take_record());
           break;
+        case P::kFrameSign:
+          anticommuting(p.p, p.a, take_record());
+          break;
         case P::kReset:
           if (flips(p.p, p.a)) needed[i] = true;
           x_[p.a] = z_[p.a] = 0;
@@ -126,6 +129,7 @@ class CoinWalk {
         case P::kCorrelated:
         case P::kSweep:
         case P::kShift:
+        case P::kRotation:
           break;
       }
     }

@@ -40,7 +40,11 @@ constexpr std::uint64_t kBatchBytes = std::uint64_t{3}
 constexpr std::uint64_t kGpuBytes = std::uint64_t{64} << 20;  ///< rows of one block of GPU shots
 constexpr std::uint64_t kGpuWorkedBytes = std::uint64_t{8} << 20;  ///< where the host formats them
 constexpr std::uint64_t kGpuMostLockedBytes = std::uint64_t{1}
-                                              << 30;              ///< page-locked for such rows
+                                              << 30;  ///< page-locked for such rows
+constexpr double kMostBlockSteps = 0x1p29;  ///< amplitude steps of a block, if nothing is shared
+constexpr double kMostLeaves = 4096;        ///< ways of outcomes that are listed
+constexpr double kMostLeafSteps = 0x1p28;   ///< amplitude steps that may take
+constexpr std::uint64_t kHistoryBytes = std::uint64_t{64} << 20;  ///< amplitudes kept a thread
 constexpr std::uint64_t kLargestBytes = std::uint64_t{16} << 30;  ///< refused above
 
 }  // namespace tilewave::stabilizer

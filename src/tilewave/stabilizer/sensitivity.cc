@@ -97,6 +97,7 @@ void collect_qubits(const StabProgram& program, std::uint32_t block,
       case P::kReset:
       case P::kFeedback:
       case P::kSweep:
+      case P::kFrameSign:
         out.push_back(p.a);
         break;
       case P::kClifford1:
@@ -233,6 +234,15 @@ void SensitivityWalk::block(std::uint32_t index) {
         --num_records_;
         break;
       }
+      case P::kFrameSign: {
+        SymptomSet& record = record_ref(1);
+        if (kind_ == SymptomKind::kRecords) toggle(record, {num_records_ - 1});
+        anticommuting(p.p, p.a, record);
+        visitor_.record(num_records_ - 1, record);
+        record.clear();
+        --num_records_;
+        break;
+      }
       case P::kReset:
         coin(&p, p.p, p.a);
         x_[p.a].clear();
@@ -301,6 +311,8 @@ void SensitivityWalk::block(std::uint32_t index) {
       case P::kRepeat:
         visitor_.loop(p, program_.repeats[p.b], *this);
         break;
+      case P::kRotation:
+        TW_CHECK(false, "errors move through Clifford gates only");
     }
   }
 }

@@ -425,12 +425,8 @@ SparseProgram Builder::finish() {
   for (const SparseList& c : out_.coins) out_.coin_flips_per_shot += 0.5 * c.count;
   // A unit is so many shots that its rows fill about half of a second-level cache.
   const std::uint64_t row = std::max<std::uint64_t>(1, out_.row_bytes());
-  out_.log2_unit = static_cast<std::uint32_t>(
-      std::clamp<int>(std::bit_width((std::uint64_t{1} << 20) / row) - 1, 6, 13));
-  for (SparseGroup& g : out_.groups) {
-    g.poisson = static_cast<std::uint32_t>(out_.poissons.size());
-    out_.poissons.push_back(poisson_table(std::ldexp(g.rate, static_cast<int>(out_.log2_unit))));
-  }
+  set_unit(out_, static_cast<std::uint32_t>(
+                     std::clamp<int>(std::bit_width((std::uint64_t{1} << 20) / row) - 1, 6, 13)));
   for (const SparseTile& t : out_.tiles) {
     const SparseGroup& g = out_.groups[t.group];
     out_.events_per_shot += g.rate;
@@ -444,6 +440,15 @@ SparseProgram Builder::finish() {
 }
 
 }  // namespace
+
+void set_unit(SparseProgram& program, std::uint32_t log2_unit) {
+  program.log2_unit = log2_unit;
+  program.poissons.clear();
+  for (SparseGroup& g : program.groups) {
+    g.poisson = static_cast<std::uint32_t>(program.poissons.size());
+    program.poissons.push_back(poisson_table(std::ldexp(g.rate, static_cast<int>(log2_unit))));
+  }
+}
 
 SparseProgram build_sparse(const StabProgram& program, SymptomKind kind) {
   return *build_sparse_within(program, kind, ~std::uint64_t{0});

@@ -104,6 +104,9 @@ SparseProgram build_sparse(const StabProgram& program, SymptomKind kind);
 std::optional<SparseProgram> build_sparse_within(const StabProgram& program, SymptomKind kind,
                                                  std::uint64_t most_work);
 
+/// Chooses how many shots a unit has, which the streams of random numbers depend on.
+void set_unit(SparseProgram& program, std::uint32_t log2_unit);
+
 /// One independent mechanism of an error model.
 struct IndependentError {
   double probability;

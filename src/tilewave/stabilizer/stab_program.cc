@@ -6,6 +6,7 @@
 #include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
 #include "tilewave/base/saturating.h"
+#include "tilewave/circuit/rotations.h"
 
 namespace tilewave::stabilizer {
 namespace {
@@ -17,15 +18,12 @@ using circuit::StabTarget;
 using K = StabKind;
 using P = PrimKind;
 
-// A Pauli product with repeated qubits multiplied out.
-struct Product {
-  std::vector<std::pair<std::uint32_t, Pauli>> factors;
-  bool negative = false;
-};
+using Product = circuit::PauliProduct;
+using circuit::for_each_product;
 
 class Lowering {
  public:
-  explicit Lowering(StabProgram& out) : out_(out) {}
+  Lowering(StabProgram& out, Rotations rotations) : out_(out), rotations_(rotations) {}
 
   std::uint32_t block(const StabilizerCircuit& c) {
     const auto index = static_cast<std::uint32_t>(out_.blocks.size());
@@ -150,30 +148,6 @@ class Lowering {
     }
   }
 
-  Product product(std::span<const StabTarget> targets) {
-    Product out;
-    int phase = 0;
-    circuit::QubitPlaces places(targets.size());
-    for (const StabTarget& t : targets) {
-      if (t.kind == StabTarget::Kind::kCombiner) continue;
-      out.negative ^= t.inverted;
-      const std::size_t at = places.of(t.value);
-      if (at == out.factors.size()) {
-        out.factors.emplace_back(t.value, t.pauli);
-        continue;
-      }
-      Pauli& so_far = out.factors[at].second;
-      circuit::Pauli2 m = circuit::pauli2(so_far, 0) * circuit::pauli2(t.pauli, 0);
-      so_far = circuit::pauli_at(m, 0);
-      phase += m.phase - (so_far == Pauli::kY ? 1 : 0);
-    }
-    std::erase_if(out.factors, [](const auto& f) { return f.second == Pauli::kI; });
-    phase &= 3;
-    TW_CHECK(phase % 2 == 0, "circuits hold Hermitian products only");
-    if (phase == 2) out.negative = !out.negative;
-    return out;
-  }
-
   // C(P_k, Q) on the other qubits maps P_0 to the product when Q anticommutes with P_0.
   void fold(const Product& pr, bool reverse) {
     const auto [q0, p0] = pr.factors[0];
@@ -207,14 +181,34 @@ class Lowering {
     clifford1(circuit::gate_clifford1(g), pr.factors[0].first);
     fold(pr, true);
   }
-  template <class F>
-  void for_each_product(std::span<const StabTarget> targets, F f) {
-    for (std::size_t i = 0; i < targets.size();) {
-      std::size_t end = i + 1;
-      while (end < targets.size() && targets[end].kind == StabTarget::Kind::kCombiner) end += 2;
-      f(product(targets.subspan(i, end - i)));
-      i = end;
+  void rotation(const StabInstruction& op, const circuit::PauliRotation& r) {
+    const int quarters = circuit::quarter_turns(r.half_turns);
+    if (quarters == 2) {
+      for (const auto& [q, p] : r.factors) {
+        clifford1(circuit::gate_clifford1(p == Pauli::kX   ? circuit::GateId::kX
+                                          : p == Pauli::kY ? circuit::GateId::kY
+                                                           : circuit::GateId::kZ),
+                  q);
+      }
+    } else if (quarters > 0) {
+      phase_product({r.factors, false}, quarters == 3);
     }
+    if (quarters >= 0) return;
+    Prim p = prim(P::kRotation);
+    if (rotations_ == Rotations::kRefuse) {
+      throw Error(ExitCode::kInput, out_.place(p) +
+                                        std::string(circuit::stabilizer_op(op.kind).name) +
+                                        " is no Clifford gate: sample and detect alone take it");
+    }
+    p.param = params({&r.half_turns, 1});
+    std::vector<std::uint32_t> list;
+    for (const auto& [q, pauli] : r.factors) {
+      list.push_back(q);
+      list.push_back(static_cast<std::uint32_t>(pauli));
+    }
+    set_list(p, list);
+    emit(p);
+    ++out_.num_rotations;
   }
 
   void collapse(std::span<const StabTarget> targets, Pauli basis, bool measured, bool resets,
@@ -347,6 +341,30 @@ class Lowering {
         for_each_product(targets,
                          [&](const Product& pr) { phase_product(pr, op.kind == K::kSPPDag); });
         break;
+      case K::kT:
+      case K::kTDag:
+      case K::kTPP:
+      case K::kTPPDag:
+      case K::kRotX:
+      case K::kRotY:
+      case K::kRotZ:
+      case K::kRotXX:
+      case K::kRotYY:
+      case K::kRotZZ:
+      case K::kRotPauli:
+      case K::kU3:
+      case K::kCCX:
+      case K::kCCZ:
+      case K::kCH:
+        for (const circuit::RotationStep& step : circuit::rotations_of(op.kind, targets, args)) {
+          const auto& f = step.rotation.factors;
+          if (step.is_cx) {
+            controlled(f[0].second, f[0].first, f[1].second, f[1].first);
+          } else {
+            rotation(op, step.rotation);
+          }
+        }
+        break;
       case K::kDetector: {
         Prim p = prim(P::kDetector);
         p.b = static_cast<std::uint32_t>(args.size());
@@ -395,14 +413,15 @@ class Lowering {
   }
 
   StabProgram& out_;
+  Rotations rotations_;
   std::vector<Prim>* prims_ = nullptr;
   std::uint32_t source_ = 0;
   std::unordered_map<std::string, std::uint32_t> tags_;
 };
 
 // Records must exist before they are looked back at; called with the records before the block.
-std::uint64_t check_lookbacks(const StabProgram& program, std::uint32_t block,
-                              std::uint64_t before) {
+std::uint64_t check_lookbacks_of(const StabProgram& program, std::uint32_t block,
+                                 std::uint64_t before) {
   std::uint64_t records = before;
   const auto need = [&](const Prim& p, std::uint64_t back) {
     if (back > records) {
@@ -416,6 +435,7 @@ std::uint64_t check_lookbacks(const StabProgram& program, std::uint32_t block,
     switch (p.kind) {
       case P::kMeasure:
       case P::kPad:
+      case P::kFrameSign:
         records = saturating_add(records, 1);
         break;
       case P::kHerald:
@@ -429,7 +449,7 @@ std::uint64_t check_lookbacks(const StabProgram& program, std::uint32_t block,
         for (std::uint32_t back : program.list(p)) need(p, back);
         break;
       case P::kRepeat: {
-        const std::uint64_t after = check_lookbacks(program, p.a, records);
+        const std::uint64_t after = check_lookbacks_of(program, p.a, records);
         records =
             saturating_add(records, saturating_multiply(after - records, program.repeats[p.b]));
         break;
@@ -463,12 +483,14 @@ std::string StabProgram::place(const Prim& p) const {
   return line ? name + ":" + std::to_string(line) + ": " : "";
 }
 
-StabProgram lower(const StabilizerCircuit& circuit, std::string name) {
+void check_lookbacks(const StabProgram& program) { check_lookbacks_of(program, 0, 0); }
+
+StabProgram lower(const StabilizerCircuit& circuit, std::string name, Rotations rotations) {
   StabProgram out;
   out.name = std::move(name);
   out.counts = circuit.counts();
-  Lowering(out).block(circuit);
-  check_lookbacks(out, 0, 0);
+  Lowering(out, rotations).block(circuit);
+  check_lookbacks(out);
   return out;
 }
 

@@ -39,6 +39,8 @@ enum class PrimKind : std::uint8_t {
   kObservablePauli,  ///< observable a changes sign with Pauli p on qubit b
   kShift,            ///< shifts coordinates by b parameters from param
   kRepeat,           ///< block a, repeats[b] times
+  kRotation,   ///< list of (qubit, Pauli); half-turns params[param]; near_clifford/ alone runs it
+  kFrameSign,  ///< the next record: whether the frame anticommutes with p on a, which stays
 };
 
 /// How many probabilities a primitive of this kind has.
@@ -84,7 +86,8 @@ struct StabProgram {
   circuit::StabCounts counts;
   std::vector<StabSource> sources;  ///< in text order
   std::vector<std::string> tags = {""};
-  std::string name;  ///< of the source, for messages
+  std::string name;                 ///< of the source, for messages
+  std::uint64_t num_rotations = 0;  ///< primitives of that kind, loops counted once
 
   const StabSource& source(const Prim& p) const { return sources[p.source]; }
   /// "file:line: " where the line is known, else nothing.
@@ -102,9 +105,17 @@ struct StabProgram {
   }
 };
 
+/// What becomes of rotations that are no Clifford gates.
+enum class Rotations : std::uint8_t { kRefuse, kKeep };
+
 /// Lowers a circuit; `name` is that of its source. Throws Error(kInput) for what has no meaning,
-/// such as an anti-Hermitian product.
-StabProgram lower(const circuit::StabilizerCircuit& circuit, std::string name = "<circuit>");
+/// such as an anti-Hermitian product, and for rotations that are refused. Rotations by whole
+/// quarters of a turn become Clifford gates.
+StabProgram lower(const circuit::StabilizerCircuit& circuit, std::string name = "<circuit>",
+                  Rotations rotations = Rotations::kRefuse);
+
+/// Records must exist before they are looked back at: throws Error(kInput) where they do not.
+void check_lookbacks(const StabProgram& program);
 
 /// Branches of all noise channels, once a time that each runs: grows with REPEAT counts.
 std::uint64_t count_branches(const StabProgram& program);

@@ -5,6 +5,7 @@
 #include "tilewave/base/error.h"
 #include "tilewave/base/saturating.h"
 #include "tilewave/language/stim/scanner.h"
+#include "tilewave/language/stim/tagged_gate.h"
 #include "tilewave/language/text/source.h"
 
 namespace tilewave::language {
@@ -70,9 +71,10 @@ void read_block(StimScanner& in, StabilizerCircuit& out, int depth, std::size_t 
     const std::size_t first = in.position();
     const std::string name = in.read_name();
     if (name.empty()) in.fail("expected an instruction name");
-    const circuit::StabName found = circuit::find_stabilizer_op(name);
+    circuit::StabName found = circuit::find_stabilizer_op(name);
     if (!found.found) fail_unknown(in, first, name);
-    const std::string tag = in.read_tag();
+    const std::size_t tag_at = in.position();
+    std::string tag = in.read_tag();
     const std::uint32_t line = in.line_of(first);
     if (found.kind == StabKind::kRepeat) {
       const StimScanner::Repeat repeat = in.read_repeat(depth);
@@ -84,7 +86,17 @@ void read_block(StimScanner& in, StabilizerCircuit& out, int depth, std::size_t 
       out.append_repeat(repeat.count, std::move(body), tag, line);
       continue;
     }
-    const std::vector<double> args = in.read_args();
+    std::vector<double> args = in.read_args();
+    try {
+      if (auto meant = tagged_gate(found, tag)) {
+        found = {true, meant->kind, circuit::GateId::kId};
+        tag = std::move(meant->tag);
+        if (!args.empty()) in.fail_at(first, "a gate that its tag names takes no arguments");
+        args = std::move(meant->args);
+      }
+    } catch (const Error& e) {
+      in.fail_at(tag_at, e.what());
+    }
     std::vector<StabTarget> targets;
     while (true) {
       const std::size_t before = in.position();

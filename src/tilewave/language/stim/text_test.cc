@@ -64,7 +64,7 @@ TEST(StimText, every_instruction_has_a_name_that_reads_back) {
   for (const auto& gate : circuit::gate_table()) {
     if (!gate.stim.empty()) ++count;
   }
-  EXPECT_EQ(count, 81);
+  EXPECT_EQ(count, 81 + 15);  // Stim's, and what is no Clifford gate
 }
 
 struct Bad {
@@ -103,7 +103,39 @@ constexpr Bad kBad[] = {
     {"CX rec[-1] 0", "1:4"},
     {"H 0\nMPP X0*X1 X0*Y0", "2:1"},
     {"SPP X0*Y1*Z0", "1:1"},
+    {"R_X 0", "1:1"},
+    {"R_X(0.1, 0.2) 0", "1:1"},
+    {"R_X(inf) 0", "1:1"},
+    {"T(0.5) 0", "1:1"},
+    {"T rec[-1]", "1:3"},
+    {"CCX 0 1", "1:1"},
+    {"CCZ 0 1 0", "1:1"},
+    {"CH 1 1", "1:1"},
+    {"R_PAULI(0.1) !X0", "1:1"},
+    {"U3(0.1, 0.2) 0", "1:1"},
+    {"I[R_Z(theta=0.25)] 0", "1:2"},
+    {"S[R_Z(theta=0.25*pi)] 0", "1:2"},
+    {"I[U3(theta=0.1*pi, phi=0.2*pi)] 0", "1:2"},
 };
+
+// Tags with which tsim writes gates are those gates; other tags stay tags.
+TEST(StimText, gates_in_tags) {
+  const auto read = [](const char* text) { return print_stim(parse_stim(text)); };
+  EXPECT_EQ(read("S[T] 0 1\nS_DAG[T] 0\nSPP[T] X0*!Y1\nSPP_DAG[T] Z0\n"),
+            "T 0 1\nT_DAG 0\nTPP X0*!Y1\nTPP_DAG Z0\n");
+  EXPECT_EQ(read("S[T:mine] 0\nI[T] 1\n"), "T[mine] 0\nT 1\n");
+  EXPECT_EQ(read("I[R_Z(theta=0.25*pi)] 0\nI[R_X(theta=-1e-1*pi):a] 1\n"),
+            "R_Z(0.25) 0\nR_X[a](-0.1) 1\n");
+  EXPECT_EQ(read("SPP[R_PAULI(theta=0.5*pi)] X0*X1\n"), "R_PAULI(0.5) X0*X1\n");
+  EXPECT_EQ(read("I[U3(theta=0.1*pi, phi=0*pi, lambda=1*pi)] 3\n"), "U3(0.1, 0, 1) 3\n");
+  EXPECT_EQ(read("S[t] 0\nS[Tee] 1\nH[T] 0\nM[T] 0\n"), "S[t] 0\nS[Tee] 1\nH[T] 0\nM[T] 0\n");
+  const std::string all =
+      "T 0\nT_DAG 1\nTPP X0*Y1\nTPP_DAG !Z0\nR_X(0.1) 0\nR_Y(0.2) 0\nR_Z(-0.3) 0\n"
+      "R_XX(0.4) 0 1\nR_YY(0.5) 0 1\nR_ZZ(0.6) 0 1 2 3\nR_PAULI(0.7) X0*Y1*Z2\n"
+      "U3(0.1, 0.2, 0.3) 0\nCCX 0 1 2\nCCZ 0 1 2 3 4 5\nCH 0 1\n";
+  EXPECT_EQ(read(all.c_str()), all);
+  EXPECT_EQ(read("U(0.1, 0.2, 0.3) 0\n"), "U3(0.1, 0.2, 0.3) 0\n");
+}
 
 // Files that were named by mistake, or are another's, are refused without a word of them.
 TEST(StimText, other_files_are_not_shown) {

@@ -39,8 +39,8 @@ void fill_shots(ShotSource& source, std::uint64_t seed, std::uint64_t first, std
     try {
       const std::shared_ptr<std::uint8_t[]> rows = source.row_memory(block * stride + 64);
       for (std::uint64_t b = next++; b < end_block && !has_failed && !stop.wanted(); b = next++) {
-        source.fill(seed, b, thread, rows.get());
         const std::uint64_t from = std::max(first, b * block), to = std::min(end, (b + 1) * block);
+        source.fill_part(seed, b, from - b * block, to - b * block, thread, rows.get());
         take({rows.get() + (from - b * block) * stride, from - first, to - from, thread});
       }
     } catch (...) {

@@ -32,6 +32,7 @@ class Runner {
   Runner(ShotSource& source, const SampleOptions& options, const ShotPipeline& pipeline)
       : source_(source),
         pipeline_(pipeline),
+        must_be_zero_(options.must_be_zero),
         seed_(options.seed),
         first_(options.first_shot),
         end_(options.first_shot + options.num_shots),
@@ -94,12 +95,18 @@ class Runner {
   void fill(Slot& slot, std::uint64_t b, int thread) {
     const std::uint64_t row = source_.row_stride(), begin = b * block_;
     if (!slot.rows) slot.rows = source_.row_memory(block_ * row + 64);
-    source_.fill(seed_, b, thread, slot.rows.get());
     const std::uint64_t from = std::max(first_, begin) - begin,
                         to = std::min(end_, begin + block_) - begin;
     slot.buffer.clear();
     slot.num_shots = to - from;
-    slot.bytes = pipeline_.format(slot.rows.get() + from * row, slot.num_shots, slot.buffer);
+    if (must_be_zero_.empty()) {
+      source_.fill_part(seed_, b, from, to, thread, slot.rows.get());
+      slot.bytes = pipeline_.format(slot.rows.get() + from * row, slot.num_shots, slot.buffer);
+    } else {
+      const std::uint64_t kept =
+          source_.fill_kept(seed_, b, from, to, thread, must_be_zero_, slot.rows.get());
+      slot.bytes = pipeline_.format(slot.rows.get(), kept, slot.buffer);
+    }
   }
 
   void write_ready(std::unique_lock<std::mutex>& lock) {
@@ -131,6 +138,7 @@ class Runner {
 
   ShotSource& source_;
   const ShotPipeline& pipeline_;
+  const std::vector<std::uint64_t>& must_be_zero_;
   const std::uint64_t seed_, first_, end_, block_;
   std::uint64_t next_;  // block to be made
   const std::uint64_t end_block_;

@@ -1,10 +1,10 @@
 #include "tilewave/stabilizer/sample/sampler.h"
 
 #include <algorithm>
+#include <cstring>
 #include <deque>
 #include <functional>
 #include <mutex>
-#include <optional>
 
 #include "tilewave/base/error.h"
 #include "tilewave/base/saturating.h"
@@ -15,7 +15,9 @@
 #include "tilewave/stabilizer/cuda/gpu_run.h"
 #include "tilewave/stabilizer/frame_program.h"
 #include "tilewave/stabilizer/reference_sample.h"
+#include "tilewave/stabilizer/sample/choose_engine.h"
 #include "tilewave/stabilizer/sample/engine_cost.h"
+#include "tilewave/stabilizer/sample/near_clifford_source.h"
 #include "tilewave/stabilizer/sampler_tuning.h"
 
 namespace tilewave::stabilizer {
@@ -212,52 +214,49 @@ std::unique_ptr<ShotSource> make_shot_source(SparseProgram program, std::vector<
   return sparse_source(std::move(program), {}, gpus);
 }
 
+std::uint64_t ShotSource::fill_kept(std::uint64_t seed, std::uint64_t block, std::uint64_t first,
+                                    std::uint64_t end, int thread,
+                                    const std::vector<std::uint64_t>& must_be_zero,
+                                    std::uint8_t* rows) {
+  fill(seed, block, thread, rows);
+  const std::uint64_t stride = row_stride(), bytes = std::min(row_bytes(), stride);
+  std::vector<std::pair<std::size_t, std::uint8_t>> masks;
+  for (std::size_t b = 0; b < bytes && b / 8 < must_be_zero.size(); ++b) {
+    const auto mask = static_cast<std::uint8_t>(must_be_zero[b / 8] >> (8 * (b % 8)));
+    if (mask) masks.emplace_back(b, mask);
+  }
+  std::uint64_t kept = 0;
+  for (std::uint64_t s = first; s < end; ++s) {
+    const std::uint8_t* row = rows + s * stride;
+    bool keep = true;
+    for (std::size_t k = 0; k < masks.size() && keep; ++k)
+      keep = (row[masks[k].first] & masks[k].second) == 0;
+    if (!keep) continue;
+    if (kept != s) std::memcpy(rows + kept * stride, row, bytes);
+    ++kept;
+  }
+  return kept;
+}
+
 std::unique_ptr<ShotSource> make_shot_source(const StabProgram& program,
                                              const SampleOptions& options) {
+  if (program.num_rotations > 0) return make_near_clifford_source(program, options);
   const bool records = options.output == ShotOutput::kRecords;
   std::vector<std::uint64_t> reference;
   if (records && options.reference) reference = reference_sample(program);
-  const auto kind = records ? SymptomKind::kRecords : SymptomKind::kDetectors;
   const std::uint64_t num_bits =
       records ? program.counts.measurements
               : saturating_add(program.counts.detectors, program.counts.observables);
-  Engine engine = options.engine;
-  std::optional<FrameProgram> compiled;  // once: for its cost and to be run
-  const auto frames = [&]() -> FrameProgram& {
-    if (!compiled)
-      compiled = compile_frames(program, records ? FrameOutput::kRecords : FrameOutput::kDetectors);
-    return *compiled;
-  };
-  if (engine == Engine::kAuto) {
-    // Records depend on every earlier error: their sets grow with the circuit, frames do not.
-    engine = Engine::kFrame;
-    if (!records && num_bits < (std::uint64_t{1} << 31)) {
-      // A build that takes long must be worth it for the shots asked for. Those before first_shot
-      // count as well: the rest of an interrupted run takes the same engine.
-      const double shots = std::min(
-          kMostShots, static_cast<double>(saturating_add(options.first_shot, options.num_shots)));
-      const double frame_s = frame_seconds(work_of(frames()));
-      const double most_work = std::max(kFreeBuildSeconds, shots * frame_s / 2) / kWorkSeconds;
-      const bool folds = !program.repeats.empty();
-      const double least_work =
-          folds ? 0 : kBranchWork * static_cast<double>(count_branches(program));
-      if (least_work < most_work) {
-        auto sparse = build_sparse_within(program, kind,
-                                          static_cast<std::uint64_t>(std::min(1e18, most_work)));
-        if (sparse && sparse_seconds(*sparse) < frame_s)
-          return sparse_source(std::move(*sparse), std::move(reference), options.gpus);
-      }
-    }
-  }
-  if (engine == Engine::kSparse) {
-    return sparse_source(build_sparse(program, kind), std::move(reference), options.gpus);
-  }
+  auto chosen = choose_engine(program, options);
+  if (auto* sparse = std::get_if<SparseProgram>(&chosen))
+    return sparse_source(std::move(*sparse), std::move(reference), options.gpus);
+  FrameProgram& frames = std::get<FrameProgram>(chosen);
   if (!options.gpus.empty()) {
     return std::make_unique<GpuSource>(
-        options.gpus, [&](int device) { return make_gpu_run(frames(), reference, device); },
-        num_bits, "frame", describe(frames()));
+        options.gpus, [&](int device) { return make_gpu_run(frames, reference, device); }, num_bits,
+        "frame", describe(frames));
   }
-  return std::make_unique<FrameSource>(std::move(frames()), num_bits, std::move(reference),
+  return std::make_unique<FrameSource>(std::move(frames), num_bits, std::move(reference),
                                        runtime::wanted_num_threads(options.num_threads));
 }
 

@@ -30,6 +30,8 @@ struct SampleOptions {
   int num_threads = 0;           ///< 0: as many as the machine offers
   std::vector<int> gpus;         ///< the same shots, made on these GPUs; none: on the CPU
   bool reference = true;         ///< kRecords: false takes the noiseless shot as all zeros
+  /// run_shots() keeps shots in which none of these bits (b at word b / 64) is set; empty: all.
+  std::vector<std::uint64_t> must_be_zero;
 };
 
 /// Makes the rows of shots; rows of one seed and shot are the same whatever the block or thread.
@@ -51,6 +53,19 @@ class ShotSource {
   virtual bool pack(std::uint64_t /*num_bits*/) { return false; }
   /// Writes a block's rows, row_stride() bytes apart. `thread` picks the working memory.
   virtual void fill(std::uint64_t seed, std::uint64_t block, int thread, std::uint8_t* rows) = 0;
+  /// The same where only the block's shots [first, end) are asked for: the rows of others may be
+  /// left out.
+  virtual void fill_part(std::uint64_t seed, std::uint64_t block, std::uint64_t /*first*/,
+                         std::uint64_t /*end*/, int thread, std::uint8_t* rows) {
+    fill(seed, block, thread, rows);
+  }
+  /// Writes the rows of those of a block's shots [first, end) in which none of the bits of
+  /// `must_be_zero` is set, one behind the other, row_stride() apart; returns how many. `rows` has
+  /// room for the block.
+  virtual std::uint64_t fill_kept(std::uint64_t seed, std::uint64_t block, std::uint64_t first,
+                                  std::uint64_t end, int thread,
+                                  const std::vector<std::uint64_t>& must_be_zero,
+                                  std::uint8_t* rows);
   /// Adds whole blocks to a table of counts (see formats::ShotSummary) where they are made; false where
   /// the source has no such way and the rows must be asked for.
   virtual bool summarize(std::uint64_t /*seed*/, std::uint64_t /*first_block*/,
@@ -65,7 +80,8 @@ class ShotSource {
   virtual std::uint64_t row_stride() const { return row_bytes(); }
 };
 
-/// Picks the engine by cost (or as told) and compiles for it. Throws Error(kResources) where the
+/// Picks the engine by cost (or as told) and compiles for it; a program with rotations takes the
+/// near-Clifford engine, whose rows the engine chosen makes. Throws Error(kResources) where the
 /// circuit is too large for the engine.
 std::unique_ptr<ShotSource> make_shot_source(const StabProgram& program,
                                              const SampleOptions& options);
@@ -81,7 +97,8 @@ struct ShotPipeline {
   std::function<std::span<const char>(std::uint8_t* rows, std::size_t num_shots,
                                       formats::ByteBuffer& buffer)>
       format;
-  /// Called in order, one at a time. Returns false to stop.
+  /// Called in order, one at a time; `num_shots` counts those that were not kept as well. Returns
+  /// false to stop.
   std::function<bool(std::span<const char> bytes, std::size_t num_shots)> write;
 };
 

@@ -1,0 +1,129 @@
+// Shots with post-selection: those that are kept are written as any others, and all are counted.
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <mutex>
+
+#include <unistd.h>
+
+#include "tilewave/base/error.h"
+#include "tilewave/cli/stim_files.h"
+#include "tilewave/runtime/progress.h"
+#include "tilewave/runtime/timer.h"
+#include "tilewave/stabilizer/sample/post_select.h"
+
+namespace tilewave::cli {
+namespace {
+
+// Hands rows on and counts what is kept; of the bits only observables.
+class CountedSource : public stabilizer::ShotSource {
+ public:
+  CountedSource(stabilizer::ShotSource& source, const circuit::StabCounts& counts)
+      : source_(source), counts_(counts) {
+    kept_.ones.resize(counts.detectors + counts.observables);
+  }
+  std::uint64_t num_bits() const override { return source_.num_bits(); }
+  std::uint64_t block_shots() const override { return source_.block_shots(); }
+  int devices() const override { return source_.devices(); }
+  int most_threads() const override { return source_.most_threads(); }
+  std::shared_ptr<std::uint8_t[]> row_memory(std::size_t num_bytes) override {
+    return source_.row_memory(num_bytes);
+  }
+  void fill(std::uint64_t seed, std::uint64_t block, int thread, std::uint8_t* rows) override {
+    source_.fill(seed, block, thread, rows);
+  }
+  std::uint64_t fill_kept(std::uint64_t seed, std::uint64_t block, std::uint64_t first,
+                          std::uint64_t end, int thread,
+                          const std::vector<std::uint64_t>& must_be_zero,
+                          std::uint8_t* rows) override {
+    const std::uint64_t kept =
+        source_.fill_kept(seed, block, first, end, thread, must_be_zero, rows);
+    const std::scoped_lock lock(mutex_);
+    kept_.attempted += end - first;
+    kept_.kept += kept;
+    for (std::uint64_t s = 0; s < kept; ++s) {
+      const std::uint8_t* row = rows + s * source_.row_stride();
+      for (std::uint64_t b = counts_.detectors; b < kept_.ones.size(); ++b)
+        kept_.ones[b] += (row[b / 8] >> (b % 8)) & 1;
+    }
+    return kept;
+  }
+  std::string engine() const override { return source_.engine(); }
+  std::string explain() const override { return source_.explain(); }
+  std::uint64_t row_stride() const override { return source_.row_stride(); }
+
+  const stabilizer::KeptShots& kept() const { return kept_; }
+
+ private:
+  stabilizer::ShotSource& source_;
+  circuit::StabCounts counts_;
+  std::mutex mutex_;
+  stabilizer::KeptShots kept_;
+};
+
+std::atomic<int> kept_stop_signal{0};
+void note_kept_stop(int signal) { kept_stop_signal = signal; }
+
+}  // namespace
+
+void write_kept_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions& options,
+                      const circuit::StabCounts& counts, const std::vector<ShotSinkSpec>& sinks,
+                      bool quiet) {
+  bool counting = false;
+  for (const ShotSinkSpec& s : sinks) {
+    if (s.format == formats::ShotFormat::kPairs || s.format == formats::ShotFormat::kPtb64) {
+      throw Error(
+          ExitCode::kUsage,
+          "--postselect keeps as many shots as pass: use another format than pairs or ptb64");
+    }
+    counting |= s.format == formats::ShotFormat::kCounts;
+  }
+  if (counting && sinks.size() > 1)
+    throw Error(ExitCode::kUsage, "counts cannot be combined with --obs_out");
+  if (!counting) {
+    CountedSource counted(source, counts);
+    write_shots(counted, options, sinks, quiet);
+    if (quiet) return;
+    const stabilizer::KeptShots& k = counted.kept();
+    std::string line =
+        "attempted " + std::to_string(k.attempted) + ", kept " + std::to_string(k.kept);
+    for (std::uint64_t l = 0; l < counts.observables; ++l)
+      line += ", L" + std::to_string(l) + " " + std::to_string(k.ones[counts.detectors + l]);
+    std::fprintf(stderr, "%s\n", line.c_str());
+    return;
+  }
+  runtime::Timer timer;
+  runtime::ProgressBar bar(stderr, !quiet && runtime::wants_progress(stderr));
+  struct sigaction action {
+  }, int_before, term_before;
+  action.sa_handler = note_kept_stop;
+  kept_stop_signal = 0;
+  sigaction(SIGINT, &action, &int_before);
+  sigaction(SIGTERM, &action, &term_before);
+  const stabilizer::KeptShots k = stabilizer::count_kept(source, options, [&](std::uint64_t done) {
+    const double share = static_cast<double>(done) / static_cast<double>(options.num_shots);
+    bar.update(share, timer.elapsed_s() * (1 / share - 1));
+    return kept_stop_signal == 0;
+  });
+  bar.clear();
+  sigaction(SIGINT, &int_before, nullptr);
+  sigaction(SIGTERM, &term_before, nullptr);
+  std::string text =
+      "attempted " + std::to_string(k.attempted) + "\nkept " + std::to_string(k.kept) + "\n";
+  const auto& mask = options.must_be_zero;
+  for (std::uint64_t d = 0; d < counts.detectors; ++d) {
+    if (!((mask[d / 64] >> (d % 64)) & 1))
+      text += "D" + std::to_string(d) + " " + std::to_string(k.ones[d]) + "\n";
+  }
+  for (std::uint64_t l = 0; l < counts.observables; ++l)
+    text += "L" + std::to_string(l) + " " + std::to_string(k.ones[counts.detectors + l]) + "\n";
+  sinks[0].file->write(text);
+  sinks[0].file->flush();
+  if (kept_stop_signal) {
+    std::fprintf(stderr, "interrupted: the counts are of the shots attempted\n");
+    std::signal(kept_stop_signal, SIG_DFL);
+    std::raise(kept_stop_signal);
+  }
+}
+
+}  // namespace tilewave::cli

@@ -1,0 +1,121 @@
+#include "tilewave/stabilizer/sample/post_select.h"
+
+#include <algorithm>
+#include <charconv>
+#include <mutex>
+#include <string>
+
+#include "tilewave/base/error.h"
+#include "tilewave/base/interrupt.h"
+#include "tilewave/runtime/threads.h"
+#include "tilewave/stabilizer/sample/fill_shots.h"
+
+namespace tilewave::stabilizer {
+
+std::vector<std::uint64_t> post_selection_mask(std::string_view words,
+                                               std::uint64_t num_detectors) {
+  // A word at least: an empty mask is no post-selection.
+  std::vector<std::uint64_t> mask(std::max<std::uint64_t>(1, (num_detectors + 63) / 64));
+  const auto set = [&](std::uint64_t first, std::uint64_t last) {
+    if (last >= num_detectors) {
+      throw Error(ExitCode::kUsage, "there is no detector " + std::to_string(last) +
+                                        " to post-select on: the circuit has " +
+                                        std::to_string(num_detectors));
+    }
+    for (std::uint64_t d = first; d <= last; ++d) mask[d / 64] |= std::uint64_t{1} << (d % 64);
+  };
+  if (words == "all") {
+    if (num_detectors > 0) set(0, num_detectors - 1);
+    return mask;
+  }
+  constexpr std::string_view kBetween = ", \t\r\n";
+  bool any = false;
+  while (true) {
+    words.remove_prefix(std::min(words.find_first_not_of(kBetween), words.size()));
+    if (words.empty()) break;
+    const std::string_view word = words.substr(0, words.find_first_of(kBetween));
+    const auto fail = [&] {
+      throw Error(ExitCode::kUsage, "'" + std::string(word) +
+                                        "' names no detectors to post-select on: use all, numbers "
+                                        "and ranges such as 0,3,5-8, or a file of these");
+    };
+    const char *at = word.data(), *end = at + word.size();
+    const auto number = [&] {
+      if (at < end && (*at == 'D' || *at == 'd')) ++at;
+      std::uint64_t value = 0;
+      const auto [next, error] = std::from_chars(at, end, value);
+      if (error != std::errc{}) fail();
+      at = next;
+      return value;
+    };
+    const std::uint64_t first = number();
+    std::uint64_t last = first;
+    if (at < end && *at == '-') ++at, last = number();
+    if (at != end || last < first) fail();
+    set(first, last);
+    any = true;
+    words.remove_prefix(word.size());
+  }
+  if (!any) throw Error(ExitCode::kUsage, "no detectors to post-select on are named");
+  return mask;
+}
+
+namespace {
+
+void add_ones(const std::uint8_t* rows, std::uint64_t stride, std::uint64_t bytes,
+              std::uint64_t count, std::vector<std::uint64_t>& ones) {
+  for (std::uint64_t s = 0; s < count; ++s) {
+    const std::uint8_t* row = rows + s * stride;
+    for (std::uint64_t b = 0; b < bytes; ++b) {
+      for (unsigned bits = row[b]; bits; bits &= bits - 1)
+        ++ones[8 * b + static_cast<unsigned>(__builtin_ctz(bits))];
+    }
+  }
+}
+
+}  // namespace
+
+KeptShots count_kept(ShotSource& source, const SampleOptions& options,
+                     const std::function<bool(std::uint64_t)>& progress) {
+  check_shot_numbers(options.first_shot, options.num_shots,
+                     "use a smaller --first_shot or --shots");
+  KeptShots out;
+  out.ones.resize(8 * source.row_bytes() + 8);
+  if (options.num_shots == 0) return out;
+  const std::uint64_t block = source.block_shots(), stride = source.row_stride();
+  const std::uint64_t bytes = std::min(source.row_bytes(), stride);
+  const std::uint64_t begin = options.first_shot, end = begin + options.num_shots;
+  const std::uint64_t end_block = (end - 1) / block + 1;
+  std::uint64_t next = begin / block;
+  bool stopped = false;
+  std::mutex mutex;
+  StopFlag stop;
+  const auto threads = static_cast<int>(std::min<std::uint64_t>(
+      static_cast<std::uint64_t>(threads_for(source, options.num_threads)), end_block - next));
+  runtime::run_on_threads(threads, [&](int thread) {
+    const StopFlag::Scope scope(stop);
+    const std::shared_ptr<std::uint8_t[]> rows = source.row_memory(block * stride + 64);
+    KeptShots mine;
+    mine.ones.resize(out.ones.size());
+    std::unique_lock lock(mutex);
+    while (!stopped && next < end_block && !stop.wanted()) {
+      const std::uint64_t b = next++;
+      lock.unlock();
+      const std::uint64_t from = std::max(begin, b * block) - b * block,
+                          to = std::min(end, (b + 1) * block) - b * block;
+      const std::uint64_t kept =
+          source.fill_kept(options.seed, b, from, to, thread, options.must_be_zero, rows.get());
+      mine.kept += kept;
+      add_ones(rows.get(), stride, bytes, kept, mine.ones);
+      lock.lock();
+      out.attempted += to - from;
+      if (!progress(out.attempted)) stopped = true;
+    }
+    out.kept += mine.kept;
+    for (std::size_t k = 0; k < mine.ones.size(); ++k) out.ones[k] += mine.ones[k];
+  });
+  stop.rethrow();
+  return out;
+}
+
+}  // namespace tilewave::stabilizer

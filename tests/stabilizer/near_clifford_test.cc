@@ -1,0 +1,358 @@
+// Circuits beyond Clifford against full enumeration with state vectors (enumerator.h): the joint
+// distribution of all records, of all detectors, and what post-selection keeps.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "stabilizer/enumerator.h"
+#include "tilewave/base/error.h"
+#include "tilewave/language/stim/text.h"
+#include "tilewave/stabilizer/near_clifford/program.h"
+#include "tilewave/stabilizer/sample/sampler.h"
+
+namespace tilewave::stabilizer {
+namespace {
+
+using Distribution = std::map<std::string, double>;
+using Counts = std::map<std::string, std::uint64_t>;
+
+std::unique_ptr<ShotSource> source_of(const StabProgram& program, ShotOutput output, Engine engine,
+                                      std::uint64_t shots, int threads = 1) {
+  SampleOptions options;
+  options.output = output;
+  options.engine = engine;
+  options.num_shots = shots;
+  options.num_threads = threads;
+  return make_shot_source(program, options);
+}
+
+std::string bits_of(const std::uint8_t* row, std::uint64_t num_bits) {
+  std::string bits(num_bits, '0');
+  for (std::size_t b = 0; b < bits.size(); ++b)
+    bits[b] = static_cast<char>('0' + ((row[b / 8] >> (b % 8)) & 1));
+  return bits;
+}
+
+Counts count(ShotSource& source, std::uint64_t seed, std::uint64_t shots) {
+  Counts counts;
+  std::vector<std::uint8_t> rows(source.block_shots() * source.row_stride() + 64);
+  std::uint64_t left = shots;
+  for (std::uint64_t block = 0; left > 0; ++block) {
+    source.fill(seed, block, 0, rows.data());
+    const std::uint64_t n = std::min(left, source.block_shots());
+    for (std::uint64_t s = 0; s < n; ++s)
+      ++counts[bits_of(rows.data() + s * source.row_stride(), source.num_bits())];
+    left -= n;
+  }
+  return counts;
+}
+
+// How many standard deviations chi-square is above what it should be (Wilson and Hilferty). Cells
+// with fewer than five expected shots are taken together.
+double deviation(const Distribution& exact, const Counts& counts, std::uint64_t shots) {
+  double chi = 0, rest = 0, rest_seen = 0;
+  int cells = 0;
+  std::uint64_t known = 0;
+  const auto add = [&](double expected, double seen) {
+    chi += (seen - expected) * (seen - expected) / expected;
+    ++cells;
+  };
+  for (const auto& [bits, p] : exact) {
+    const auto it = counts.find(bits);
+    const double seen = it == counts.end() ? 0 : static_cast<double>(it->second);
+    known += static_cast<std::uint64_t>(seen);
+    const double expected = p * static_cast<double>(shots);
+    if (expected >= 5) {
+      add(expected, seen);
+    } else {
+      rest += expected, rest_seen += seen;
+    }
+  }
+  if (known != shots) return 1e9;  // something impossible happened
+  if (rest >= 5) add(rest, rest_seen);
+  if (rest < 5 && rest_seen > 30) return 1e9;
+  if (cells < 2) return 0;
+  const double n = cells - 1;
+  return (std::cbrt(chi / n) - (1 - 2 / (9 * n))) / std::sqrt(2 / (9 * n));
+}
+
+// A random circuit of Clifford gates, rotations, noise, measurements and feedback.
+class RandomCircuit {
+ public:
+  explicit RandomCircuit(std::uint64_t seed) : random_(seed) {}
+
+  std::string text(int qubits, int operations) {
+    qubits_ = qubits;
+    records_ = 0;
+    int noise = 0;
+    std::string out;
+    for (int k = 0; k < operations; ++k) {
+      switch (pick(16)) {
+        case 0:
+        case 1:
+          out += one({"H", "S", "SQRT_X", "C_XYZ", "SQRT_Y_DAG"}) + " " + qubit() + "\n";
+          break;
+        case 2:
+        case 3:
+          out += one({"CX", "CZ", "SQRT_XX", "ISWAP", "CY", "SWAP"}) + " " + several(2) + "\n";
+          break;
+        case 4:
+        case 5:
+          out += one({"T", "T_DAG", "T"}) + " " + qubit() + "\n";
+          break;
+        case 6:
+          out += one({"R_X(0.3)", "R_Y(-0.71)", "R_Z(1.37)", "U3(0.2,0.9,-0.4)", "R_X(0.5)"}) +
+                 " " + qubit() + "\n";
+          break;
+        case 7:
+          out += one({"R_XX(0.2)", "R_YY(0.25)", "R_ZZ(-0.6)", "CH"}) + " " + several(2) + "\n";
+          break;
+        case 8:
+          if (qubits_ > 2 && pick(2)) {
+            out += one({"CCX", "CCZ"}) + " " + several(3) + "\n";
+          } else {
+            out += one({"TPP !", "TPP_DAG ", "TPP ", "R_PAULI(0.37) "}) + product() + "\n";
+          }
+          break;
+        case 9:
+        case 10:
+          if (++noise <= 3)
+            out += one({"X_ERROR(0.1)", "DEPOLARIZE1(0.2)", "Z_ERROR(0.3)",
+                        "PAULI_CHANNEL_1(0.05, 0.1, 0.02)"}) +
+                   " " + qubit() + "\n";
+          break;
+        case 11:
+        case 12:
+          if (records_ < 6) {
+            ++records_;
+            out += one({"M ", "M(0.1) ", "MX ", "MR ", "MY !", "MRX(0.2) "}) + qubit() + "\n";
+          }
+          break;
+        case 13:
+          if (records_ < 6) ++records_, out += "MPP " + product() + "\n";
+          break;
+        case 14:
+          out += one({"R ", "RX ", "RY "}) + qubit() + "\n";
+          break;
+        default:
+          if (records_ > 0)
+            out += one({"CX", "CZ", "CY"}) + " rec[-" + std::to_string(1 + pick(records_)) + "] " +
+                   qubit() + "\n";
+      }
+    }
+    out += "M";
+    for (int q = 0; q < std::min(qubits_, 4); ++q) out += " " + std::to_string(q), ++records_;
+    out += "\n";
+    for (int k = 0; k < 3; ++k) {
+      out += "DETECTOR rec[-" + std::to_string(1 + pick(records_)) + "] rec[-" +
+             std::to_string(1 + pick(records_)) + "]\n";
+    }
+    return out + "OBSERVABLE_INCLUDE(0) rec[-1]\n";
+  }
+
+ private:
+  int pick(int n) { return static_cast<int>(random_() % static_cast<std::uint64_t>(n)); }
+  std::string one(std::vector<std::string> of) {
+    return of[static_cast<std::size_t>(pick(static_cast<int>(of.size())))];
+  }
+  std::string qubit() { return std::to_string(pick(qubits_)); }
+  std::vector<int> distinct(int n) {
+    std::vector<int> all(static_cast<std::size_t>(qubits_));
+    for (int q = 0; q < qubits_; ++q) all[static_cast<std::size_t>(q)] = q;
+    std::shuffle(all.begin(), all.end(), random_);
+    all.resize(static_cast<std::size_t>(n));
+    return all;
+  }
+  std::string several(int n) {
+    std::string out;
+    for (int q : distinct(n)) out += std::to_string(q) + " ";
+    return out;
+  }
+  std::string product() {
+    std::string out;
+    for (int q : distinct(1 + pick(std::min(qubits_, 3)))) {
+      if (!out.empty()) out += "*";
+      out += one({"X", "Y", "Z"}) + std::to_string(q);
+    }
+    return out;
+  }
+
+  std::mt19937_64 random_;
+  int qubits_ = 0, records_ = 0;
+};
+
+// The parities that detectors and observables take, of the records of every outcome.
+std::string detections(const StabilizerCircuit& circuit, const std::string& records) {
+  std::string detectors;
+  std::string observables(circuit.counts().observables, '0');
+  std::size_t measured = 0;
+  for (const StabInstruction& op : circuit.instructions()) {
+    measured += circuit::count_measurements(circuit, op);
+    if (op.kind != StabKind::kDetector && op.kind != StabKind::kObservableInclude) continue;
+    bool parity = false;
+    for (const StabTarget& t : circuit.targets(op)) parity ^= records[measured - t.value] == '1';
+    if (op.kind == StabKind::kDetector) {
+      detectors += parity ? '1' : '0';
+    } else if (parity) {
+      observables[static_cast<std::size_t>(circuit.args(op)[0])] ^= 1;
+    }
+  }
+  return detectors + observables;
+}
+
+std::string without_noise(const std::string& text) {
+  std::string out;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const std::size_t end = text.find('\n', at);
+    std::string line = text.substr(at, end - at);
+    at = end + 1;
+    if (line.find("ERROR") != line.npos || line.find("DEPOL") != line.npos ||
+        line.find("CHANNEL") != line.npos)
+      continue;
+    if (line[0] == 'M' && line.find('(') != line.npos)
+      line.erase(line.find('('), line.find(')') - line.find('(') + 1);
+    out += line + "\n";
+  }
+  return out;
+}
+
+constexpr double kMostSigma = 5.5;  // of some thousand comparisons
+
+TEST(NearClifford, random_circuits_have_the_exact_distribution) {
+  constexpr std::uint64_t kShots = 1 << 15;
+  const char* more = std::getenv("TW_NEAR_CLIFFORD_CIRCUITS");
+  const int circuits = more ? std::atoi(more) : 150;
+  int with_rotations = 0;
+  for (int k = 0; k < circuits; ++k) {
+    const auto seed = static_cast<std::uint64_t>(k);
+    const std::string text = RandomCircuit(seed).text(2 + k % 5, 14 + 2 * (k % 11));
+    const StabilizerCircuit circuit = language::parse_stim(text);
+    const Distribution exact = Enumerator(circuit).distribution();
+    const StabProgram program = lower(circuit, "<circuit>", Rotations::kKeep);
+    with_rotations += program.num_rotations > 0;
+    for (Engine engine : {Engine::kFrame, Engine::kSparse}) {
+      const auto records = source_of(program, ShotOutput::kRecords, engine, kShots);
+      EXPECT_LT(deviation(exact, count(*records, seed, kShots), kShots), kMostSigma)
+          << "records, circuit " << k << "\n"
+          << text;
+    }
+    if (program.num_rotations == 0) continue;
+    // Detectors are told relative to a noiseless shot, which must be a possible one.
+    const std::vector<std::uint64_t> reference =
+        compile_near_clifford(program, FrameOutput::kDetectors).reference;
+    std::string noiseless = bits_of(reinterpret_cast<const std::uint8_t*>(reference.data()),
+                                    circuit.counts().measurements);
+    const Distribution possible =
+        Enumerator(language::parse_stim(without_noise(text))).distribution();
+    EXPECT_TRUE(possible.count(noiseless)) << noiseless << " circuit " << k << "\n" << text;
+    const std::string base = detections(circuit, noiseless);
+    Distribution flips;
+    for (const auto& [records, p] : exact) {
+      std::string bits = detections(circuit, records);
+      for (std::size_t b = 0; b < bits.size(); ++b) bits[b] = bits[b] == base[b] ? '0' : '1';
+      flips[bits] += p;
+    }
+    for (Engine engine : {Engine::kFrame, Engine::kSparse}) {
+      const auto detectors = source_of(program, ShotOutput::kDetectors, engine, kShots);
+      EXPECT_LT(deviation(flips, count(*detectors, seed, kShots), kShots), kMostSigma)
+          << "detectors, circuit " << k << "\n"
+          << text;
+      // Post-selection keeps those rows, in order.
+      std::vector<std::uint8_t> all(detectors->block_shots() * detectors->row_stride() + 64),
+          kept = all;
+      detectors->fill(seed, 3, 0, all.data());
+      const std::uint64_t count =
+          detectors->fill_kept(seed, 3, 0, detectors->block_shots(), 0, {0b101}, kept.data());
+      std::vector<std::string> want, have;
+      for (std::uint64_t s = 0; s < detectors->block_shots(); ++s) {
+        const std::uint8_t* row = all.data() + s * detectors->row_stride();
+        if ((row[0] & 0b101) == 0) want.push_back(bits_of(row, detectors->num_bits()));
+      }
+      for (std::uint64_t s = 0; s < count; ++s)
+        have.push_back(bits_of(kept.data() + s * detectors->row_stride(), detectors->num_bits()));
+      EXPECT_EQ(want, have) << "post-selected, circuit " << k << "\n" << text;
+    }
+  }
+  EXPECT_GT(with_rotations, circuits / 2);
+}
+
+SampleOptions detect_options() {
+  SampleOptions options;
+  options.output = ShotOutput::kDetectors;
+  return options;
+}
+std::unique_ptr<ShotSource> detectors_of(const std::string& text) {
+  return make_shot_source(lower(language::parse_stim(text), "<circuit>", Rotations::kKeep),
+                          detect_options());
+}
+
+// The example of docs/near_clifford.md.
+TEST(NearClifford, two_qubits) {
+  const auto source =
+      detectors_of("H 0\nT 0\nZ_ERROR(0.1) 0\nCX 0 1\nH 0\nM 0\nMY 1\nDETECTOR rec[-1] rec[-2]\n");
+  constexpr std::uint64_t kShots = 1 << 20;
+  const Counts counts = count(*source, 7, kShots);
+  const double minus = (1 - std::sqrt(0.5)) / 2, p = 0.9 * minus + 0.1 * (1 - minus);
+  EXPECT_NEAR(static_cast<double>(counts.at("1")) / kShots, p, 4 * std::sqrt(p * (1 - p) / kShots));
+}
+
+// Rotations by quarter turns are gates of the frame engine.
+TEST(NearClifford, quarter_turns_are_clifford_gates) {
+  const std::string turns =
+      "R_Z(0.5) 0\nR_X(1) 1\nR_PAULI(-0.5) X0*Y1\nR_YY(2) 0 1\nU3(0.5,0,1) 0\nDEPOLARIZE1(0.1) 0 "
+      "1\n"
+      "M 0 1\nDETECTOR rec[-1] rec[-2]\n";
+  const std::string gates =
+      "S 0\nX 1\nSPP_DAG X0*Y1\nZ 0\nSQRT_Y 0\nDEPOLARIZE1(0.1) 0 1\nM 0 1\nDETECTOR rec[-1] "
+      "rec[-2]\n";
+  const StabProgram program = lower(language::parse_stim(turns));
+  EXPECT_EQ(program.num_rotations, 0u);
+  for (ShotOutput output : {ShotOutput::kRecords, ShotOutput::kDetectors}) {
+    EXPECT_EQ(count(*source_of(program, output, Engine::kAuto, 4096), 3, 4096),
+              count(*source_of(lower(language::parse_stim(gates)), output, Engine::kAuto, 4096), 3,
+                    4096));
+  }
+}
+
+// Whoever cannot run a rotation says so, and where.
+TEST(NearClifford, others_refuse_rotations) {
+  try {
+    lower(language::parse_stim("H 0\nR_XX(0.3) 0 1\nM 0\n"), "file");
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ExitCode::kInput);
+    EXPECT_TRUE(std::string(e.what()).starts_with("file:2: R_XX is no Clifford gate")) << e.what();
+  }
+}
+
+// A rotation whose sign noise may change is not added to one in front of the noise; k stays as small
+// as it can.
+TEST(NearClifford, rotations_add_up_where_their_signs_are_one) {
+  const auto compiled = [](const std::string& text) {
+    return compile_near_clifford(lower(language::parse_stim(text), "<circuit>", Rotations::kKeep),
+                                 FrameOutput::kRecords);
+  };
+  EXPECT_EQ(compiled("RX 0\nT 0\nT 0\nT_DAG 0\nMX 0\n").num_fused, 2u);
+  EXPECT_EQ(compiled("RX 0\nT 0\nX 0\nT 0\nMX 0\n").num_fused, 1u);
+  EXPECT_EQ(compiled("RX 0\nT 0\nZ_ERROR(0.1) 0\nT 0\nMX 0\n").num_fused, 1u);
+  EXPECT_EQ(compiled("RX 0\nT 0\nX_ERROR(0.1) 0\nT 0\nMX 0\n").num_fused, 0u);
+  EXPECT_EQ(compiled("RX 0\nT 0\nR_X(0.1) 0\nT 0\nMX 0\n").num_fused, 0u);
+  // One after the other: nothing is kept active that is measured already.
+  std::string text;
+  for (int k = 0; k < 40; ++k) text += "RX 0\nT 0\nMX 0\n";
+  EXPECT_EQ(compiled(text).most_k, 1u);
+  EXPECT_EQ(compiled("RX 0 1\nT 0 1\nM 0 1\n").dense.size(), 0u);  // Z is measured: T is a phase
+  std::string wide;
+  for (int q = 0; q < 30; ++q)
+    wide += "RX " + std::to_string(q) + "\nT " + std::to_string(q) + "\n";
+  wide += "MPP X0";
+  for (int q = 1; q < 30; ++q) wide += "*X" + std::to_string(q);
+  EXPECT_THROW(compiled(wide + "\n"), Error);
+  EXPECT_THROW(compiled("RX 0\nT 0\nOBSERVABLE_INCLUDE(0) X0\nMX 0\n"), Error);
+  EXPECT_THROW(compiled("T 0\nREPEAT 1000000000000 {\nH 0\n}\nM 0\n"), Error);
+}
+
+}  // namespace
+}  // namespace tilewave::stabilizer
