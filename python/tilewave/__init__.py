@@ -18,6 +18,7 @@ from .arrays import to_device, to_host
 from .circuits import Circuit, Operation
 from .fields import entropy, map
 from .functions import CircuitFunction
+from .models import CompiledDemSampler, compile_dem_sampler
 from .noise import NoiseModel, noise_model
 from .runs import (Executable, Plan, State, amplitudes, compile, expectation, marginals, plan, probabilities, run, sample, sample_bits,
                    simulate)
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
     from .reports import report
 
 __all__ = [
-    "Circuit", "CircuitFunction", "CompiledDetectorSampler", "CompiledMeasurementsToDetectionEventsConverter", "CompiledSampler", "Executable", "NoiseModel",
-    "Operation", "Parameter", "ParameterExpression", "Plan", "Result", "State", "__version__", "amplitudes", "built_with_cuda", "compile", "compile_detector_sampler",
+    "Circuit", "CircuitFunction", "CompiledDemSampler", "CompiledDetectorSampler", "CompiledMeasurementsToDetectionEventsConverter", "CompiledSampler", "Executable", "NoiseModel",
+    "Operation", "Parameter", "ParameterExpression", "Plan", "Result", "State", "__version__", "amplitudes", "built_with_cuda", "compile", "compile_dem_sampler", "compile_detector_sampler",
     "compile_m2d_converter", "compile_sampler", "detector_error_model", "entropy", "expectation", "gate_names", "map",
     "marginals", "noise_model", "parameters", "plan", "plot_counts", "plot_entropy", "plot_plan", "plot_probabilities", "probabilities", "report",
     "run", "sample", "sample_bits", "simulate", "to_device", "to_host",

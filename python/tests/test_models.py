@@ -1,0 +1,192 @@
+"""Error models, sweep bits and discarded shots against Stim."""
+import pickle
+
+import numpy as np
+import pytest
+import stim
+
+import tilewave as tw
+
+MODEL = """error(0.1) D0 L0
+repeat 3 {
+    error(0.2) D0 D1 ^ D2
+    error(0.05) D1 L1
+    shift_detectors 2
+}
+error(1) D0 D0 D1
+detector D3
+"""
+
+
+def packed(bits):
+    return np.packbits(bits, axis=1, bitorder="little")
+
+
+def close_rates(ours, theirs, sigmas=5.5):
+    n, m = len(ours), len(theirs)
+    both = (ours.mean(0) * n + theirs.mean(0) * m) / (n + m)
+    spread = np.sqrt(np.maximum(both * (1 - both), 1e-6) * (1 / n + 1 / m))
+    return np.all(abs(ours.mean(0) - theirs.mean(0)) < sigmas * spread)
+
+
+@pytest.mark.parametrize("model", [stim.DetectorErrorModel(MODEL), stim.Circuit.generated(
+    "surface_code:rotated_memory_z", distance=3, rounds=3, after_clifford_depolarization=0.02).detector_error_model()])
+def test_shots_of_a_model_agree_with_stim(model, tmp_path):
+    shots = 20000
+    path = tmp_path / "model.dem"
+    model.to_file(path)
+    ours = tw.compile_dem_sampler(model, seed=2)
+    assert (ours.num_detectors, ours.num_observables, ours.num_errors) == (
+        model.num_detectors, model.num_observables, model.num_errors)
+    dets, obs, errors = ours.sample(shots)
+    assert errors is None
+    for other in (str(model), path):
+        again = tw.compile_dem_sampler(other, seed=2, threads=2).sample(shots)
+        assert np.array_equal(again[0], dets) and np.array_equal(again[1], obs)
+    bits = tw.compile_dem_sampler(model, seed=2).sample(shots, bit_packed=True)
+    assert np.array_equal(bits[0], packed(dets)) and np.array_equal(bits[1], packed(obs))
+    expected = model.compile_sampler(seed=3).sample(shots, return_errors=True)
+    with_errors = ours.sample(shots, return_errors=True)
+    for a, b in zip(with_errors, expected):
+        assert a.dtype == b.dtype == np.bool_ and a.shape == b.shape and close_rates(a, b)
+    assert close_rates(dets, expected[0]) and close_rates(obs, expected[1])
+    k = np.arange(dets.shape[1] - 1)
+    assert close_rates(dets[:, k] & dets[:, k + 1], expected[0][:, k] & expected[0][:, k + 1])
+    # the errors that are said to have happened are those that made the detectors, for Stim and for us
+    for sampler in (model.compile_sampler(), ours):
+        again = sampler.sample(shots, recorded_errors_to_replay=with_errors[2], return_errors=True)
+        assert all(np.array_equal(a, b) for a, b in zip(again, with_errors))
+    again = ours.sample(shots, recorded_errors_to_replay=packed(with_errors[2]), return_errors=True, bit_packed=True)
+    assert all(np.array_equal(a, packed(b)) for a, b in zip(again, with_errors))
+
+
+def test_a_sampler_of_a_model_goes_on_where_it_was():
+    whole = tw.compile_dem_sampler(MODEL, seed=5).sample(500)[0]
+    first = tw.compile_dem_sampler(MODEL, seed=5)
+    a = first.sample(200)[0]
+    second = pickle.loads(pickle.dumps(first))
+    assert np.array_equal(np.concatenate([a, second.sample(300)[0]]), whole)
+    first.sample(100, return_errors=True)  # which move it on as well
+    assert np.array_equal(first.sample(200)[0], whole[300:])
+
+
+@pytest.mark.parametrize("form", ["01", "b8", "r8", "hits", "dets"])
+def test_files_of_a_model(tmp_path, form):
+    dets, obs, errors = tw.compile_dem_sampler(MODEL, seed=1).sample(70, return_errors=True)
+    paths = [tmp_path / name for name in ("dets", "obs", "errors")]
+    tw.compile_dem_sampler(MODEL, seed=1).sample_write(
+        70, det_out_file=paths[0], det_out_format=form, obs_out_file=paths[1], obs_out_format=form, err_out_file=paths[2],
+        err_out_format=form)
+    for path, bits, name in zip(paths, (dets, obs, errors), ("num_detectors", "num_observables", "num_measurements")):
+        assert np.array_equal(stim.read_shot_data_file(path=path, format=form, **{name: bits.shape[1]}), bits)
+
+
+def test_masks_discard_what_they_name():
+    circuit = stim.Circuit.generated("surface_code:rotated_memory_x", distance=3, rounds=3, after_clifford_depolarization=0.02)
+    shots, num_dets = 100_000, circuit.num_detectors
+    dets, obs = tw.compile_detector_sampler(circuit, seed=4).sample(shots, separate_observables=True)
+    mask = np.zeros(num_dets, np.bool_)
+    mask[[0, 5, num_dets - 1]] = True
+    kept = ~dets[:, mask].any(axis=1)
+    assert 0.2 < kept.mean() < 0.99
+    for given in (mask, packed(mask[None])[0]):
+        for threads in (1, 3):
+            sampler = tw.compile_detector_sampler(circuit, seed=4, threads=threads)
+            parts = [sampler.sample(n, separate_observables=True, postselection_mask=given) for n in (1, 40_000, shots - 40_001)]
+            assert np.array_equal(np.concatenate([p[0] for p in parts]), dets[kept])
+            assert np.array_equal(np.concatenate([p[1] for p in parts]), obs[kept])
+    both = kept & ~obs[:, 0]
+    assert both.sum() < kept.sum()
+    ours = tw.compile_detector_sampler(circuit, seed=4).sample(
+        shots, append_observables=True, bit_packed=True, postselection_mask=mask, postselected_observables_mask=np.array([True]))
+    assert np.array_equal(ours, packed(np.concatenate([dets, obs], axis=1)[both]))
+    model = circuit.detector_error_model()
+    dets, obs, errors = tw.compile_dem_sampler(model, seed=4).sample(2000, return_errors=True)
+    kept = ~dets[:, mask].any(axis=1)
+    for options in ({}, {"recorded_errors_to_replay": errors}):
+        ours = tw.compile_dem_sampler(model, seed=4).sample(2000, return_errors=True, postselection_mask=mask, **options)
+        assert all(np.array_equal(a, b[kept]) for a, b in zip(ours, (dets, obs, errors)))
+
+
+def random_swept_circuit(rng, num_qubits, noisy):
+    """Clifford gates, measurements, feedback and Paulis of sweep bits, with detectors that are certain without noise."""
+    lines, records = [f"R {' '.join(map(str, range(num_qubits)))}"], 0
+    for _ in range(40):
+        a, b = rng.choice(num_qubits, 2, replace=False)
+        kind = rng.integers(8)
+        if kind == 0:
+            lines.append(f"{rng.choice(['H', 'S', 'SQRT_X', 'C_XYZ'])} {a}")
+        elif kind <= 2:
+            lines.append(f"{rng.choice(['CX', 'CZ', 'ISWAP'])} {a} {b}")
+        elif kind <= 4:
+            lines.append(f"{rng.choice(['CX', 'CY', 'CZ'])} sweep[{rng.integers(11)}] {a}")
+        elif kind == 5 and records:
+            lines.append(f"CX rec[-{rng.integers(1, records + 1)}] {a}")
+        elif kind == 6:
+            lines.append(f"{rng.choice(['M', 'MX', 'MR', 'MRY'])} {a}\n{'MR' if rng.integers(2) else 'M'} {a}")
+            records += 2
+        elif noisy:
+            lines.append(f"DEPOLARIZE2(0.1) {a} {b}")
+    lines.append(f"CX sweep[10] 0\nM {' '.join(map(str, range(num_qubits)))}")
+    return stim.Circuit("\n".join(lines))
+
+
+def test_sweep_bits_agree_with_what_stim_expects_of_them():
+    """Detectors are put on all that is certain without noise; Stim's converter, told the sweep bits, must find none fired
+    in noiseless shots. Noisy shots with sweep bits have the rates of detection events without."""
+    rng = np.random.default_rng(3)
+    certain = 0
+    for _ in range(40):
+        circuit = random_swept_circuit(rng, 5, noisy=False)
+        records = circuit.num_measurements
+        plain = tw.compile_sampler(circuit, seed=1).sample(400)
+        # parities of one or two records that no coin decides are the same in all shots without sweep bits
+        groups = [(i,) for i in range(records)] + [(i, j) for i in range(records) for j in range(i)]
+        groups = [g for g in groups if np.ptp(np.bitwise_xor.reduce(plain[:, g].astype(int), axis=1)) == 0]
+        for group in groups:
+            circuit.append("DETECTOR", [stim.target_rec(k - records) for k in group])
+        certain += len(groups)
+        shots = 300
+        sweep = rng.integers(0, 2, (shots, circuit.num_sweep_bits)).astype(np.bool_)
+        sampler = tw.compile_sampler(circuit, seed=2)
+        assert sampler.num_sweep_bits == circuit.num_sweep_bits
+        measured = sampler.sample(shots, sweep_bits=sweep)
+        converter = circuit.compile_m2d_converter()
+        assert not converter.convert(measurements=measured, sweep_bits=sweep, append_observables=False).any()
+        again = tw.compile_sampler(circuit, seed=2).sample(shots, sweep_bits=packed(sweep), bit_packed=True)
+        assert np.array_equal(again, packed(measured))
+        same = tw.compile_sampler(circuit, seed=2).sample(shots, sweep_bits=np.tile(sweep[0], (shots, 1)))
+        assert np.array_equal(tw.compile_sampler(circuit, seed=2).sample(shots, sweep_bits=sweep[0]), same)
+    assert certain > 100
+
+
+class OtherCircuit:
+    """As a package that extends Stim may have it."""
+    num_measurements, num_detectors = 1, 1
+
+    def append(self):
+        raise NotImplementedError
+
+    def __str__(self):
+        return "X_ERROR(1) 0\nM 0\nDETECTOR rec[-1]"
+
+
+def test_circuits_of_other_packages_are_taken_by_their_text():
+    assert tw.compile_detector_sampler(OtherCircuit()).sample(3).tolist() == [[True]] * 3
+
+
+@pytest.mark.parametrize("wrong, exception, message", [
+    (lambda: tw.compile_dem_sampler("M 0\n"), ValueError, "<text>:1"),
+    (lambda: tw.compile_dem_sampler(stim.Circuit("M 0")), TypeError, "DetectorErrorModel"),
+    (lambda: tw.compile_sampler(stim.DetectorErrorModel()), TypeError, "stim.Circuit"),
+    (lambda: tw.compile_dem_sampler(MODEL).sample(2, recorded_errors_to_replay=np.zeros((2, 3), bool)), ValueError, "\\[2, 8\\]"),
+    (lambda: tw.compile_dem_sampler(MODEL).sample(2, recorded_errors_to_replay=np.zeros((2, 3), np.uint8)), ValueError, "8 bits"),
+    (lambda: tw.compile_dem_sampler(MODEL).sample(2, postselection_mask=np.zeros(3, bool)), ValueError, "postselection_mask is"),
+    (lambda: tw.compile_detector_sampler("M 0\nDETECTOR rec[-1]").sample(2, postselected_observables_mask=np.zeros(3, np.uint8)),
+     ValueError, "postselected_observables_mask is"),
+    (lambda: tw.compile_sampler("CX sweep[3] 0\nM 0").sample(2, sweep_bits=np.zeros((2, 3), bool)), ValueError, "circuit has 4"),
+    (lambda: tw.compile_sampler("CX sweep[3] 0\nM 0").sample(2, sweep_bits=np.zeros((3, 4), bool)), ValueError, "the 2 shots"),
+])
+def test_errors(wrong, exception, message):
+    with pytest.raises(exception, match=message):
+        wrong()
