@@ -28,14 +28,15 @@ from .samplers import (CompiledDetectorSampler, CompiledMeasurementsToDetectionE
                        compile_detector_sampler, compile_m2d_converter, compile_sampler, detector_error_model)
 
 if TYPE_CHECKING:
-    from .plots import plot_counts, plot_entropy, plot_plan, plot_probabilities
+    from .collection import collect
+    from .plots import plot_counts, plot_entropy, plot_error_rates, plot_plan, plot_probabilities
     from .reports import report
 
 __all__ = [
     "Circuit", "CircuitFunction", "CompiledDemSampler", "CompiledDetectorSampler", "CompiledMeasurementsToDetectionEventsConverter", "CompiledSampler", "Executable", "NoiseModel",
-    "Operation", "Parameter", "ParameterExpression", "Plan", "Result", "State", "__version__", "amplitudes", "built_with_cuda", "compile", "compile_dem_sampler", "compile_detector_sampler",
+    "Operation", "Parameter", "ParameterExpression", "Plan", "Result", "State", "__version__", "amplitudes", "built_with_cuda", "collect", "compile", "compile_dem_sampler", "compile_detector_sampler",
     "compile_m2d_converter", "compile_sampler", "detector_error_model", "entropy", "expectation", "gate_names", "map",
-    "marginals", "noise_model", "parameters", "plan", "plot_counts", "plot_entropy", "plot_plan", "plot_probabilities", "probabilities", "report",
+    "marginals", "noise_model", "parameters", "plan", "plot_counts", "plot_entropy", "plot_error_rates", "plot_plan", "plot_probabilities", "probabilities", "report",
     "run", "sample", "sample_bits", "simulate", "to_device", "to_host",
 ]
 
@@ -47,7 +48,7 @@ def __dir__() -> list[str]:
 
 
 _LATER = {"plot_counts": "plots", "plot_probabilities": "plots", "plot_plan": "plots", "plot_entropy": "plots",
-          "report": "reports"}
+          "plot_error_rates": "plots", "report": "reports", "collect": "collection"}
 
 
 def __getattr__(name: str) -> Any:
