@@ -190,3 +190,118 @@ def test_circuits_of_other_packages_are_taken_by_their_text():
 def test_errors(wrong, exception, message):
     with pytest.raises(exception, match=message):
         wrong()
+
+
+def flips_of(model):
+    """What a model's errors flip together: the detectors and the observables."""
+    flips = [set(), set()]
+    for error in model.flattened():
+        if error.type == "error":
+            for t in error.targets_copy():
+                if not t.is_separator():
+                    flips[t.is_logical_observable_id()] ^= {t.val}
+    return flips
+
+
+def errors_of(model, parts):
+    """What the model's errors flip, or with `parts` what the parts of decomposed errors flip too: at most two detectors."""
+    found = set()
+    for error in model.flattened():
+        if error.type != "error" or error.args_copy()[0] == 0:
+            continue
+        groups = error.target_groups()
+        for group in groups if parts or len(groups) == 1 else []:
+            flips = [set(), set()]
+            for t in group:
+                flips[t.is_logical_observable_id()] ^= {t.val}
+            found.add((frozenset(flips[0]), frozenset(flips[1])))
+    return {error for error in found if len(error[0]) <= 2}
+
+
+def random_model(rng, most_detectors):
+    """Edges, half-edges and hyperedges on few detectors, now and then with separators and in a loop."""
+    num_dets, num_obs = int(rng.integers(2, 16)), int(rng.integers(1, 4))
+    lines = []
+    for _ in range(rng.integers(2, 24)):
+        parts = []
+        for _ in range(rng.choice([1, 1, 1, 2, 3])):
+            dets = rng.choice(num_dets, size=min(num_dets, int(rng.choice([1, 2, 2, 2, 2, most_detectors]))), replace=False)
+            obs = rng.choice(num_obs, size=int(rng.choice([0, 0, 0, 0, 0, 0, 0, 1, min(2, num_obs)])), replace=False)
+            parts.append(" ".join([f"D{d}" for d in dets] + [f"L{k}" for k in obs]))
+        lines.append(f"error({rng.choice([0, 0.1, 0.1, 0.1])}) {' ^ '.join(parts)}")
+    if rng.integers(50) == 0:
+        lines.append("error(0.1) L0")
+    if rng.integers(4) == 0:
+        cut = len(lines) // 2
+        lines = [*lines[:cut], "repeat 3 {", *lines[cut:], f"shift_detectors {rng.integers(1, 4)}", "}"]
+    return stim.DetectorErrorModel("\n".join(lines))
+
+
+def is_logical_error(found, model, parts):
+    dets, obs = flips_of(found)
+    errors = errors_of(found, False)
+    return not dets and obs and len(errors) == len(found) and errors <= errors_of(model, parts)
+
+
+def length_by(find):
+    try:
+        return find()
+    except ValueError:
+        return None
+
+
+@pytest.mark.parametrize("ignore", [True, False])
+def test_shortest_graphlike_errors_are_as_short_as_those_of_stim(ignore):
+    rng = np.random.default_rng(11)
+    lengths = []
+    for _ in range(1500):
+        model = random_model(rng, 3 if ignore else 2)
+        theirs = length_by(lambda: model.shortest_graphlike_error(ignore_ungraphlike_errors=ignore))
+        ours = length_by(lambda: stim.DetectorErrorModel(tw.shortest_graphlike_error(model, ignore_ungraphlike_errors=ignore)))
+        assert (ours is None) == (theirs is None), model
+        if ours is not None:
+            assert len(ours) == len(theirs) and is_logical_error(ours, model, not ignore), model
+        lengths.append(0 if ours is None else len(ours))
+    assert np.bincount(lengths)[:6].min() > 0  # none, and every length up to 5
+
+
+@pytest.mark.parametrize("task, distance, rounds", [
+    ("surface_code:rotated_memory_x", 5, 3), ("surface_code:rotated_memory_z", 7, 2), ("surface_code:unrotated_memory_z", 4, 4),
+    ("repetition_code:memory", 9, 20), ("repetition_code:memory", 7, 1000)])
+def test_the_distance_of_codes(task, distance, rounds):
+    circuit = stim.Circuit.generated(task, distance=distance, rounds=rounds, after_clifford_depolarization=0.01,
+                                     before_measure_flip_probability=0.01)
+    for model, ignore in ((circuit.detector_error_model(), True), (circuit.detector_error_model(decompose_errors=True), False)):
+        found = stim.DetectorErrorModel(tw.shortest_graphlike_error(model, ignore_ungraphlike_errors=ignore))
+        assert len(found) == len(model.shortest_graphlike_error(ignore_ungraphlike_errors=ignore)) == distance
+        assert is_logical_error(found, model, not ignore)
+
+
+def test_random_circuits_have_the_same_distance():
+    """Random parity checks on random qubits, with noise between, some of them detectors."""
+    rng, lengths = np.random.default_rng(5), []
+    for _ in range(300):
+        n = int(rng.integers(3, 7))
+        lines = [f"R {' '.join(map(str, range(n + 1)))}"]
+        for _ in range(rng.integers(4, 16)):
+            checked = rng.choice(n, int(rng.integers(1, 4)), replace=False)
+            lines += [f"DEPOLARIZE1(0.01) {rng.integers(n)}", *(f"CX {q} {n}" for q in checked), f"MR {n}"]
+            lines.append("DETECTOR rec[-1]" if rng.integers(4) else "TICK")
+        lines += [f"X_ERROR(0.01) {rng.integers(n)}", f"M {' '.join(map(str, range(n)))}", "OBSERVABLE_INCLUDE(0) rec[-1]"]
+        model = stim.Circuit("\n".join(lines)).detector_error_model()
+        theirs = length_by(model.shortest_graphlike_error)
+        ours = length_by(lambda: stim.DetectorErrorModel(tw.shortest_graphlike_error(model)))
+        assert (ours is None) == (theirs is None) and (ours is None or len(ours) == len(theirs))
+        assert ours is None or is_logical_error(ours, model, False)
+        lengths.append(0 if ours is None else len(ours))
+    assert np.bincount(lengths)[:4].min() > 3
+
+
+def test_errors_that_are_not_graphlike():
+    model = "error(0.1) D0 D1 D2\nerror(0.1) D0 L0\nerror(0.1) D0"
+    assert len(stim.DetectorErrorModel(tw.shortest_graphlike_error(model))) == 2
+    with pytest.raises(ValueError, match="more than two detectors: D0 D1 D2"):
+        tw.shortest_graphlike_error(model, ignore_ungraphlike_errors=False)
+    with pytest.raises(ValueError, match="no errors of at most two detectors"):
+        tw.shortest_graphlike_error("error(0.1) D0 D1 L0")
+    assert tw.shortest_graphlike_error("error(0.1) L3") == "error(1) L3\n"

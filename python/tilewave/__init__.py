@@ -18,7 +18,7 @@ from .arrays import to_device, to_host
 from .circuits import Circuit, Operation
 from .fields import entropy, map
 from .functions import CircuitFunction
-from .models import CompiledDemSampler, compile_dem_sampler
+from .models import CompiledDemSampler, compile_dem_sampler, shortest_graphlike_error
 from .noise import NoiseModel, noise_model
 from .runs import (Executable, Plan, State, amplitudes, compile, expectation, marginals, plan, probabilities, run, sample, sample_bits,
                    simulate)
@@ -37,7 +37,7 @@ __all__ = [
     "Operation", "Parameter", "ParameterExpression", "Plan", "Result", "State", "__version__", "amplitudes", "built_with_cuda", "collect", "compile", "compile_dem_sampler", "compile_detector_sampler",
     "compile_m2d_converter", "compile_sampler", "detector_error_model", "entropy", "expectation", "gate_names", "map",
     "marginals", "noise_model", "parameters", "plan", "plot_counts", "plot_entropy", "plot_error_rates", "plot_plan", "plot_probabilities", "probabilities", "report",
-    "run", "sample", "sample_bits", "simulate", "to_device", "to_host",
+    "run", "sample", "sample_bits", "shortest_graphlike_error", "simulate", "to_device", "to_host",
 ]
 
 Result._repr_html_ = _result_html  # type: ignore[attr-defined]

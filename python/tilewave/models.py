@@ -138,3 +138,13 @@ def compile_dem_sampler(model: StimModel, *, seed: Seed = None, threads: Optiona
                         device: Device = "cpu") -> CompiledDemSampler:
     """A sampler of a detector error model: a text, a path or a stim.DetectorErrorModel; see compile_sampler."""
     return CompiledDemSampler(model, seed=seed, threads=threads, device=device)
+
+
+def shortest_graphlike_error(model: StimModel, *, ignore_ungraphlike_errors: bool = True) -> str:
+    """The fewest errors that flip an observable and no detector, among those that flip at most two detectors: as a model
+    of errors that happen, the text of a `.dem`. Their number is the distance that a matching decoder sees. By default the
+    model's errors of more than two detectors, and decomposed ones, are left out, and the number bounds the distance for
+    every decoder; with ``ignore_ungraphlike_errors=False`` the parts of decomposed errors count one by one. ``model``: a
+    text, a path or a stim.DetectorErrorModel; that of a circuit is ``detector_error_model(circuit)``. Raises ValueError where
+    there are no such errors, and for errors or parts of more than two detectors that are not left out."""
+    return _core._shortest_graphlike_error(*_model_text_of(model), ignore_ungraphlike_errors)

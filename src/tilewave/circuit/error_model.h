@@ -70,6 +70,9 @@ class ModelSink : public DemSink {
   std::vector<DemInstruction> open_;  // blocks, the innermost last
 };
 
+/// Sorts, and keeps one of what is there an odd number of times.
+void keep_odd(std::vector<std::uint64_t>& v);
+
 /// One mechanism with its detectors' absolute numbers; suggested parts are joined.
 struct FlatError {
   double probability = 0;

@@ -13,6 +13,7 @@
 #include "tilewave/python/rooms-inl.h"
 #include "tilewave/stabilizer/detections.h"
 #include "tilewave/stabilizer/error_analysis.h"
+#include "tilewave/stabilizer/graphlike_error.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -126,6 +127,14 @@ void bind_stabilizer(nb::module_& m) {
       "text"_a, "name"_a, "decompose_errors"_a, "flatten_loops"_a, "allow_gauge_detectors"_a,
       "approximate_disjoint_errors"_a, "ignore_decomposition_failures"_a,
       "block_decomposition_from_introducing_remnant_edges"_a);
+  m.def(
+      "_shortest_graphlike_error",
+      [](const std::string& text, const std::string& name, bool ignore_ungraphlike) {
+        const nb::gil_scoped_release release;
+        return language::print_dem(stabilizer::as_model(stabilizer::shortest_graphlike_error(
+            language::parse_dem(text, name), ignore_ungraphlike)));
+      },
+      "text"_a, "name"_a, "ignore_ungraphlike_errors"_a);
 }
 
 }  // namespace tilewave::python
