@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ._core import Result, __version__, built_with_cuda, gate_names
 from .arrays import to_device, to_host
 from .circuits import Circuit, Operation
+from .diagrams import Diagram, diagram
 from .fields import entropy, map
 from .functions import CircuitFunction
 from .models import CompiledDemSampler, compile_dem_sampler, shortest_graphlike_error
@@ -33,9 +34,9 @@ if TYPE_CHECKING:
     from .reports import report
 
 __all__ = [
-    "Circuit", "CircuitFunction", "CompiledDemSampler", "CompiledDetectorSampler", "CompiledMeasurementsToDetectionEventsConverter", "CompiledSampler", "Executable", "NoiseModel",
+    "Circuit", "CircuitFunction", "CompiledDemSampler", "CompiledDetectorSampler", "CompiledMeasurementsToDetectionEventsConverter", "CompiledSampler", "Diagram", "Executable", "NoiseModel",
     "Operation", "Parameter", "ParameterExpression", "Plan", "Result", "State", "__version__", "amplitudes", "built_with_cuda", "collect", "compile", "compile_dem_sampler", "compile_detector_sampler",
-    "compile_m2d_converter", "compile_sampler", "detector_error_model", "entropy", "expectation", "gate_names", "map",
+    "compile_m2d_converter", "compile_sampler", "detector_error_model", "diagram", "entropy", "expectation", "gate_names", "map",
     "marginals", "noise_model", "parameters", "plan", "plot_counts", "plot_entropy", "plot_error_rates", "plot_plan", "plot_probabilities", "probabilities", "report",
     "run", "sample", "sample_bits", "shortest_graphlike_error", "simulate", "to_device", "to_host",
 ]

@@ -12,6 +12,7 @@
 #include "tilewave/python/bind.h"
 #include "tilewave/python/rooms-inl.h"
 #include "tilewave/stabilizer/detections.h"
+#include "tilewave/stabilizer/diagram/diagram.h"
 #include "tilewave/stabilizer/error_analysis.h"
 #include "tilewave/stabilizer/graphlike_error.h"
 
@@ -135,6 +136,33 @@ void bind_stabilizer(nb::module_& m) {
             language::parse_dem(text, name), ignore_ungraphlike)));
       },
       "text"_a, "name"_a, "ignore_ungraphlike_errors"_a);
+  m.def(
+      "_diagram",
+      [](const std::string& text, const std::string& name, const std::string& type,
+         const std::string& ticks, bool is_model) {
+        const nb::gil_scoped_release release;
+        const stabilizer::DiagramKind kind = stabilizer::parse_diagram_kind(type);
+        if (is_model) {
+          if (kind != stabilizer::DiagramKind::kMatchGraph) {
+            throw Error(ExitCode::kUsage, "an error model has a matchgraph-svg only");
+          }
+          return stabilizer::match_graph_svg(language::parse_dem(text, name));
+        }
+        const circuit::StabilizerCircuit circuit = language::parse_stim(text, name);
+        switch (kind) {
+          case stabilizer::DiagramKind::kTimeline:
+            return stabilizer::timeline_svg(circuit, ticks.empty()
+                                                         ? stabilizer::TickRange{}
+                                                         : stabilizer::parse_tick_range(ticks));
+          case stabilizer::DiagramKind::kDetectorSlice:
+            return stabilizer::detector_slice_svg(circuit, stabilizer::parse_tick_range(ticks));
+          case stabilizer::DiagramKind::kMatchGraph:
+            break;
+        }
+        return stabilizer::match_graph_svg(
+            stabilizer::match_graph_model(stabilizer::lower(circuit, name)));
+      },
+      "text"_a, "name"_a, "type"_a, "ticks"_a, "is_model"_a);
 }
 
 }  // namespace tilewave::python
