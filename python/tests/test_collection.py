@@ -32,35 +32,48 @@ def command(*words, **options):
     return subprocess.run([sys.executable, "-m", "tilewave", *map(str, words)], capture_output=True, text=True, **options)
 
 
+def counted_with_stim(task, shots):
+    """Errors and discards of Stim's shots, decoded here, with the masks as sinter explains them."""
+    dets, obs = task.circuit.compile_detector_sampler(seed=9).sample(shots, separate_observables=True, bit_packed=True)
+    kept = np.ones(shots, np.bool_)
+    if task.postselection_mask is not None:
+        kept &= ~np.any(dets & task.postselection_mask, axis=1)
+    decoder = sinter.BUILT_IN_DECODERS[task.decoder].compile_decoder_for_dem(dem=task.detector_error_model)
+    mistakes = decoder.decode_shots_bit_packed(bit_packed_detection_event_data=dets) ^ obs
+    if task.postselected_observables_mask is not None:
+        kept &= ~np.any(mistakes & task.postselected_observables_mask, axis=1)
+    return int(np.any(mistakes[kept], axis=1).sum()), int((~kept).sum())
+
+
 def test_statistics_and_identities_are_those_of_sinter(tmp_path):
-    """With sinter's own sampler and ours: strong ids, the header, and rates; with masks of detectors and observables."""
+    """Strong ids, the header, and rates; with masks of detectors and observables, several decoders."""
     masked = surface_code(3, 0.02)
     mask = np.zeros((masked.num_detectors + 7) // 8, np.uint8)
     mask[0] = 0b101
     two = stim.Circuit("X_ERROR(0.1) 0 1 2\nM 0 1 2\nDETECTOR rec[-3]\nOBSERVABLE_INCLUDE(0) rec[-2]\nOBSERVABLE_INCLUDE(1) rec[-1]")
-    tasks = [sinter.Task(circuit=surface_code(3, 0.01), json_metadata={"d": 3, "p": 0.01}),
-             sinter.Task(circuit=surface_code(5, 0.01), json_metadata={"d": 5, "p": 0.01}),
-             sinter.Task(circuit=masked, postselection_mask=mask, json_metadata="masked"),
-             sinter.Task(circuit=two, postselected_observables_mask=np.array([2], np.uint8))]
-    shots = 30_000
-    files = tmp_path / "ours.csv", tmp_path / "theirs.csv"
-    ours = tw.collect(tasks, decoders=["pymatching", "vacuous"], max_shots=shots, num_workers=1, save_resume_filepath=files[0])
-    theirs = sinter.collect(tasks=tasks, decoders=["pymatching", "vacuous"], max_shots=shots, num_workers=1,
-                            save_resume_filepath=files[1])
-    assert len(ours) == len(theirs) == 8
-    expected = {s.strong_id: s for s in theirs}
+    given = [{"circuit": surface_code(3, 0.01), "json_metadata": {"d": 3, "p": 0.01}},
+             {"circuit": surface_code(5, 0.01), "json_metadata": {"d": 5, "p": 0.01}},
+             {"circuit": masked, "postselection_mask": mask, "json_metadata": "masked"},
+             {"circuit": two, "postselected_observables_mask": np.array([2], np.uint8)}]
+    shots, out = 30_000, tmp_path / "ours.csv"
+    tasks = [sinter.Task(**words) for words in given]
+    ours = tw.collect(tasks, decoders=["pymatching", "vacuous"], max_shots=shots, num_workers=1, save_resume_filepath=out)
+    full = [sinter.Task(decoder=decoder, detector_error_model=words["circuit"].detector_error_model(
+        decompose_errors=True, approximate_disjoint_errors=True), **words) for words in given for decoder in ("pymatching", "vacuous")]
+    expected = {task.strong_id(): task for task in full}
+    assert {s.strong_id for s in ours} == set(expected) and len(ours) == 8
     for s in ours:
-        e = expected[s.strong_id]
-        assert (s.decoder, s.json_metadata, s.shots) == (e.decoder, e.json_metadata, shots)
-        assert rate_is(s.discards, shots, e.discards, e.shots) and rate_is(s.errors, shots, e.errors, e.shots)
-        assert (s.discards > 0) == (s.json_metadata in ("masked", None))
-    headers = [open(file).readline() for file in files]
-    assert headers[0] == headers[1]
-    total = {s.strong_id: s.shots for s in sinter.read_stats_from_csv_files(files[0])}
+        task = expected[s.strong_id]
+        assert (s.decoder, s.json_metadata, s.shots) == (task.decoder, task.json_metadata, shots)
+        errors, discards = counted_with_stim(task, shots)
+        assert rate_is(s.discards, shots, discards, shots) and rate_is(s.errors, shots, errors, shots)
+        assert (s.discards > 0) == (s.json_metadata in ("masked", None)) and s.errors > 0
+    assert open(out).readline().rstrip("\n") == sinter.CSV_HEADER
+    total = {s.strong_id: s.shots for s in sinter.read_stats_from_csv_files(out)}
     assert total == {key: shots for key in expected}
-    # the files go together: nothing is left to do for either
+    # sinter goes on with the file: nothing is left to do
     again = sinter.collect(tasks=tasks, decoders=["pymatching", "vacuous"], max_shots=shots, num_workers=1,
-                           save_resume_filepath=files[0])
+                           save_resume_filepath=out)
     assert {s.strong_id: (s.shots, s.errors) for s in again} == {s.strong_id: (s.shots, s.errors) for s in ours}
 
 

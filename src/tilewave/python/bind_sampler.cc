@@ -24,6 +24,7 @@
 #include "tilewave/runtime/threads.h"
 #include "tilewave/stabilizer/model_rows.h"
 #include "tilewave/stabilizer/sample/fill_shots.h"
+#include "tilewave/stabilizer/sample/keep_rows.h"
 #include "tilewave/stabilizer/sample/sampler.h"
 #include "tilewave/stabilizer/sweep_flips.h"
 
@@ -264,26 +265,72 @@ class PySampler {
       const std::scoped_lock lock(mutex_);
       for (const auto& [first, bits] : wishes.parts) bytes_of_row(bits, wishes.bit_packed, shots);
       if (wishes.sweep) find_sweep_flips();
-      const std::uint64_t stride = source_->row_stride(), block = source_->block_shots();
+      const std::uint64_t bytes = source_->row_bytes(), block = source_->block_shots();
       const std::uint64_t at_once =
-          std::max<std::uint64_t>(1, kRowBytes / (stride + 1) / block) * block;
-      std::vector<std::uint8_t> rows(std::min(at_once, shots) * stride + 64);
+          std::max<std::uint64_t>(1, kRowBytes / (bytes + 1) / block) * block;
+      std::vector<std::uint8_t> rows;
       for (std::uint64_t done = 0; done < shots;) {
         const std::uint64_t now = std::min(at_once, shots - done);
-        stabilizer::fill_shots(*source_, options_.seed, options_.first_shot, now, num_threads_,
-                               [&](const stabilizer::FilledRows& part) {
-                                 std::memcpy(rows.data() + part.first * stride, part.rows,
-                                             part.count * stride);
-                               });
-        options_.first_shot += now;
-        const std::size_t left = change_rows(wishes, done, now, rows.data());
-        for (std::size_t k = 0; k < wishes.parts.size(); ++k)
-          add_part(rows.data(), stride, left, wishes.parts[k], wishes.bit_packed, out[k]);
+        for (const KeptRows& part : fill_rows(wishes, done, now, rows)) {
+          for (std::size_t k = 0; k < wishes.parts.size(); ++k)
+            add_part(part.rows, bytes, part.count, wishes.parts[k], wishes.bit_packed, out[k]);
+          kept += part.count;
+        }
+        if (done == 0 && now < shots) {  // about as many will be kept of the others
+          for (std::vector<std::uint8_t>& array : out)
+            array.reserve(static_cast<std::size_t>(static_cast<double>(array.size()) * 1.02 *
+                                                   static_cast<double>(shots) /
+                                                   static_cast<double>(now)));
+        }
         done += now;
-        kept += left;
       }
     }
     return arrays_of(std::move(out), wishes.parts, wishes.bit_packed, kept);
+  }
+
+  struct KeptRows {
+    const std::uint8_t* rows;
+    std::size_t count;
+  };
+  // The next `count` shots, which are those from `first` on of a call: every thread looks its rows
+  // through while they are in its cache, and leaves those that stay in `rows`.
+  std::vector<KeptRows> fill_rows(const ShotWishes& wishes, std::uint64_t first,
+                                  std::uint64_t count, std::vector<std::uint8_t>& rows) {
+    const std::uint64_t stride = source_->row_stride(), bytes = source_->row_bytes();
+    const std::uint64_t block = source_->block_shots(), start = options_.first_shot;
+    const std::uint64_t num_blocks = (start + count - 1) / block - start / block + 1;
+    const std::size_t room = block * bytes + 64;  // of a block
+    rows.resize(num_blocks * room);
+    const std::vector<std::uint8_t> none(wishes.discard ? 0 : bytes);
+    const stabilizer::RowMask mask(wishes.discard
+                                       ? std::span(wishes.discard->data(), wishes.discard->size())
+                                       : std::span<const std::uint8_t>(none));
+    std::vector<KeptRows> parts(num_blocks);
+    stabilizer::fill_shots(
+        *source_, options_.seed, start, count, num_threads_,
+        [&](const stabilizer::FilledRows& part) {
+          const std::uint64_t number = (start + part.first) / block - start / block;
+          std::uint8_t* out = rows.data() + number * room;
+          std::vector<std::uint8_t> flipped;
+          if (wishes.sweep) {
+            flipped.resize(part.count * bytes + 8);
+            for (std::uint64_t s = 0; s < part.count; ++s) {
+              std::uint8_t* row = flipped.data() + s * bytes;
+              std::memcpy(row, part.rows + s * stride, bytes);
+              flip_sweep(*wishes.sweep, first + part.first + s, row);
+            }
+          }
+          const std::size_t kept = wishes.sweep ? mask.keep(flipped.data(), bytes, part.count, out)
+                                                : mask.keep(part.rows, stride, part.count, out);
+          parts[number] = {out, kept};
+        });
+    options_.first_shot += count;
+    return parts;
+  }
+
+  void flip_sweep(const PackedRows& sweep, std::uint64_t shot, std::uint8_t* row) const {
+    const std::uint64_t of = sweep.shape(0) == 1 ? 0 : shot;
+    stabilizer::flip_swept(sweep_flips_, sweep.data() + of * sweep.shape(1), row);
   }
 
   void find_sweep_flips() {
@@ -292,30 +339,6 @@ class PySampler {
                                                         ? stabilizer::SymptomKind::kRecords
                                                         : stabilizer::SymptomKind::kDetectors);
     swept_.reset();
-  }
-
-  // Flips what sweep bits flip, and moves the kept rows to the front. Returns how many they are.
-  std::size_t change_rows(const ShotWishes& wishes, std::uint64_t first, std::uint64_t count,
-                          std::uint8_t* rows) const {
-    const std::uint64_t stride = source_->row_stride(), bytes = source_->row_bytes();
-    const std::uint64_t sweep_bytes = (counts_.sweep_bits + 7) / 8;
-    const std::uint8_t* mask = wishes.discard ? wishes.discard->data() : nullptr;
-    std::size_t kept = 0;
-    for (std::uint64_t s = 0; s < count; ++s) {
-      std::uint8_t* row = rows + s * stride;
-      if (wishes.sweep) {
-        const std::uint64_t of = wishes.sweep->shape(0) == 1 ? 0 : first + s;
-        stabilizer::flip_swept(sweep_flips_, wishes.sweep->data() + of * sweep_bytes, row);
-      }
-      if (mask) {
-        std::uint8_t fired = 0;
-        for (std::uint64_t k = 0; k < bytes; ++k) fired |= row[k] & mask[k];
-        if (fired) continue;
-        if (kept != s) std::memcpy(rows + kept * stride, row, bytes);
-      }
-      ++kept;
-    }
-    return kept;
   }
 
   // Every thread into its own part of the arrays.
