@@ -115,6 +115,14 @@ std::string label_of(std::string_view name) {
   return out;
 }
 
+// What stands before the Pauli of a product's factor.
+std::string product_label(StabKind kind, std::string_view name) {
+  if (kind == StabKind::kMPP) return "M";
+  if (kind == StabKind::kSPP) return "√";
+  if (kind == StabKind::kSPPDag) return "√†";
+  return label_of(name) + " ";
+}
+
 MarkShape control_shape(char axis) {
   return axis == 'Z' ? MarkShape::kDot : axis == 'X' ? MarkShape::kPlus : MarkShape::kRound;
 }
@@ -298,11 +306,10 @@ void Timeline::operation(const StabilizerCircuit& circuit, const StabInstruction
       below.append(below.empty() ? "" : ", ").append(language::shortest_number(a));
   }
   const std::string axes = op.kind == StabKind::kGate ? axes_of(name) : "";
-  const bool is_product =
-      op.kind == StabKind::kMPP || op.kind == StabKind::kSPP || op.kind == StabKind::kSPPDag;
   const bool is_chain =
       op.kind == StabKind::kCorrelatedError || op.kind == StabKind::kElseCorrelatedError;
   const TargetRule rule = circuit::stabilizer_op(op.kind).targets;
+  const bool is_product = rule == TargetRule::kProducts;
   bool is_pair = rule == TargetRule::kPairs || rule == TargetRule::kMeasuredPairs;
   if (op.kind == StabKind::kGate) {
     const circuit::GateInfo& g = circuit::gate_info(op.gate);
@@ -335,10 +342,7 @@ void Timeline::operation(const StabilizerCircuit& circuit, const StabInstruction
       } else if (name == "SWAP") {
         mark.shape = MarkShape::kCross;
       } else {
-        mark.text = is_product ? (op.kind == StabKind::kMPP   ? "M"
-                                  : op.kind == StabKind::kSPP ? "√"
-                                                              : "√†")
-                               : label_of(name);
+        mark.text = is_product ? product_label(op.kind, name) : label_of(name);
         if (t.kind == StabTarget::Kind::kPauli) {
           if (is_chain) mark.text += ' ';
           mark.text += "IXYZ"[static_cast<int>(t.pauli)];
