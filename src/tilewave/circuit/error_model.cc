@@ -81,10 +81,12 @@ void keep_odd(std::vector<std::uint64_t>& v) {
   v.resize(kept);
 }
 
-ModelSize size_of(const ErrorModel& model) {
-  const Extent e = extent_of(model.instructions);
-  return {e.errors, e.detectors, e.observables};
+ModelSize size_of(const std::vector<DemInstruction>& instructions) {
+  const Extent e = extent_of(instructions);
+  return {e.errors, e.detectors, e.observables, e.shift};
 }
+
+ModelSize size_of(const ErrorModel& model) { return size_of(model.instructions); }
 
 FlatModel flatten(const ErrorModel& model, std::uint64_t max_errors) {
   const Extent extent = extent_of(model.instructions);

@@ -87,7 +87,9 @@ struct FlatModel {
 /// The numbers of a model without unrolling it; 2^64 - 1 where there are more.
 struct ModelSize {
   std::uint64_t errors = 0, detectors = 0, observables = 0;
+  std::uint64_t shift = 0;  ///< of the detectors behind it
 };
+ModelSize size_of(const std::vector<DemInstruction>& instructions);
 ModelSize size_of(const ErrorModel& model);
 
 /// Unrolls the blocks. Throws Error(kResources) above `max_errors`.

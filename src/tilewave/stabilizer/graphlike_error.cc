@@ -34,6 +34,10 @@ class Graph {
                                             std::to_string(kMostUnrolled) +
                                             " errors: shorten its repeat blocks");
     }
+    if (circuit::size_of(model).detectors >= std::uint64_t{1} << 63) {
+      throw Error(ExitCode::kResources,
+                  "the unrolled error model has 2^63 detectors or more: shorten its repeat blocks");
+    }
     names_.push_back(0);
     walk(model.instructions);
     std::sort(edges.begin(), edges.end());
@@ -64,7 +68,12 @@ class Graph {
       check_interrupt_once_in<64>();
       if (op.kind == circuit::DemKind::kShiftDetectors) offset_ += op.count;
       if (op.kind == circuit::DemKind::kRepeat) {
-        for (std::uint64_t k = 0; k < op.count; ++k) walk(op.body);
+        const circuit::ModelSize body = circuit::size_of(op.body);
+        if (body.errors == 0) {
+          offset_ += op.count * body.shift;
+        } else {
+          for (std::uint64_t k = 0; k < op.count; ++k) walk(op.body);
+        }
       }
       if (op.kind != circuit::DemKind::kError || op.args[0] == 0) continue;
       const auto is_separator = [](const circuit::DemTarget& t) {

@@ -18,7 +18,7 @@ namespace {
 
 using circuit::StabilizerCircuit;
 
-constexpr std::uint64_t kMostWork = 400'000'000, kMostSlices = 64;
+constexpr std::uint64_t kMostWork = 400'000'000, kMostSlices = 64, kMostQubits = 20'000;
 constexpr double kUnit = 60, kMargin = 44, kPageWidth = 1500;
 constexpr std::string_view kPauliColours[] = {"#bbbbbb", "#e05252", "#3fa34d", "#4f7fe0"};
 constexpr std::string_view kMixed = "#9a8fb0";
@@ -276,6 +276,10 @@ std::string detector_slice_svg(const StabilizerCircuit& circuit, TickRange ticks
   std::vector<std::uint32_t> qubits;
   for (std::uint32_t q = 0; q < used.size(); ++q)
     if (used[q]) qubits.push_back(q);
+  if (qubits.size() > kMostQubits) {
+    throw Error(ExitCode::kResources, "detector slices of more than " +
+                                          std::to_string(kMostQubits) + " qubits are not drawn");
+  }
   const Panel panel(qubit_coordinates(circuit), qubits);
   Svg svg;
   const std::uint64_t number = last - ticks.first + 1;

@@ -17,6 +17,11 @@ namespace {
 constexpr std::uint64_t kMostDrawn = 100'000;
 constexpr double kLength = 56, kEdge = 50;
 
+[[noreturn]] void fail_too_large() {
+  throw Error(ExitCode::kResources, "a match graph of more than " + std::to_string(kMostDrawn) +
+                                        " errors is not drawn: use fewer rounds");
+}
+
 struct Flips {
   std::vector<std::uint64_t> detectors, observables;
   auto operator<=>(const Flips&) const = default;
@@ -33,6 +38,7 @@ class Unrolled {
  private:
   void walk(const std::vector<circuit::DemInstruction>& list) {
     for (const circuit::DemInstruction& op : list) {
+      if (++num_walked_ > 10 * kMostDrawn) fail_too_large();
       switch (op.kind) {
         case circuit::DemKind::kRepeat:
           for (std::uint64_t k = 0; k < op.count; ++k) walk(op.body);
@@ -76,7 +82,7 @@ class Unrolled {
     add();
   }
 
-  std::uint64_t offset_ = 0;
+  std::uint64_t offset_ = 0, num_walked_ = 0;
   std::vector<double> shift_;
 };
 
@@ -109,10 +115,7 @@ circuit::ErrorModel match_graph_model(const StabProgram& program) {
 }
 
 std::string match_graph_svg(const circuit::ErrorModel& model) {
-  if (circuit::size_of(model).errors > kMostDrawn) {
-    throw Error(ExitCode::kResources, "a match graph of more than " + std::to_string(kMostDrawn) +
-                                          " errors is not drawn: use fewer rounds");
-  }
+  if (circuit::size_of(model).errors > kMostDrawn) fail_too_large();
   const Unrolled all(model);
   std::map<std::uint64_t, Point> at;
   for (const auto& [d, c] : all.places) at[d] = project(d, c);

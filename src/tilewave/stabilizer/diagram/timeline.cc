@@ -53,11 +53,11 @@ struct Frame {
 
 // A number that grows by `steps[d]` in every turn of the block at depth d.
 struct Count {
-  std::int64_t base = 0;
+  std::uint64_t base = 0;  // below 0 wraps round
   std::vector<std::uint64_t> steps;
 
   std::string minus(std::uint32_t back) const {
-    std::string out = std::to_string(base - static_cast<std::int64_t>(back));
+    std::string out = std::to_string(static_cast<std::int64_t>(base - back));
     for (std::size_t d = 0; d < steps.size(); ++d) {
       if (steps[d] == 0) continue;
       out += '+';
@@ -143,8 +143,8 @@ class Timeline {
     std::uint32_t row = 0;
     for (auto& [qubit, at] : rows_) at = row++;
     free_.resize(std::max<std::size_t>(1, rows_.size()));
-    records_.base = static_cast<std::int64_t>(cut.records);
-    detectors_.base = static_cast<std::int64_t>(cut.detectors);
+    records_.base = cut.records;
+    detectors_.base = cut.detectors;
     walk(cut.part);
   }
 
@@ -235,14 +235,14 @@ void Timeline::repeat(const StabilizerCircuit& circuit, const StabInstruction& o
   const std::size_t at = frames_.size();
   frames_.push_back({now(), 0, depth_, "REPEAT " + std::to_string(op.repeat)});
   wait_until(now() + 1);  // the frame's left side
-  const std::int64_t records = records_.base, detectors = detectors_.base;
+  const std::uint64_t records = records_.base, detectors = detectors_.base;
   records_.steps.push_back(c.measurements), detectors_.steps.push_back(c.detectors);
   ++depth_;
   walk(body);
   --depth_;
   records_.steps.pop_back(), detectors_.steps.pop_back();
-  records_.base = records + static_cast<std::int64_t>(c.measurements * op.repeat);
-  detectors_.base = detectors + static_cast<std::int64_t>(c.detectors * op.repeat);
+  records_.base = records + c.measurements * op.repeat;
+  detectors_.base = detectors + c.detectors * op.repeat;
   frames_[at].last_column = std::max(now(), frames_[at].first_column + 1);
   if (!ticks_.empty())
     frames_[at].last_column = std::max(frames_[at].last_column, ticks_.back() + 1);
