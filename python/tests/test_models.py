@@ -305,3 +305,32 @@ def test_errors_that_are_not_graphlike():
     with pytest.raises(ValueError, match="no errors of at most two detectors"):
         tw.shortest_graphlike_error("error(0.1) D0 D1 L0")
     assert tw.shortest_graphlike_error("error(0.1) L3") == "error(1) L3\n"
+
+
+@pytest.mark.parametrize("shots", [0, 1, 63, 64, 1000, 20_011])
+@pytest.mark.parametrize("distance, threads", [(2, 1), (3, 2), (5, 1)])
+def test_other_layouts_hold_the_same_shots(shots, distance, threads):
+    circuit = stim.Circuit.generated("surface_code:rotated_memory_x", distance=distance, rounds=distance,
+                                     after_clifford_depolarization=0.02)
+    for make in (lambda: tw.compile_detector_sampler(circuit, seed=7, threads=threads),
+                 lambda: tw.compile_dem_sampler(circuit.detector_error_model(), seed=7, threads=threads)):
+        def skipped():
+            sampler = make()
+            sampler.sample(37)  # so that blocks are cut
+            return sampler
+        dets, obs = (skipped().sample(shots, separate_observables=True) if isinstance(make(), tw.CompiledDetectorSampler)
+                     else skipped().sample(shots)[:2])
+        by_detector, by_observable = skipped().sample_detector_major(shots)
+        assert by_detector.shape == (circuit.num_detectors, (shots + 7) // 8)
+        assert np.array_equal(by_detector, packed(dets.T)) and np.array_equal(by_observable, packed(obs.T))
+        lists = skipped().sample_lists(shots)
+        assert lists.offsets.dtype == np.int64 and lists.hits.dtype == np.uint32 and lists.offsets.shape == (shots + 1,)
+        both = np.concatenate([dets, obs], axis=1)
+        where = np.nonzero(both)
+        assert np.array_equal(lists.hits, where[1]) and np.array_equal(np.diff(lists.offsets), both.sum(axis=1))
+        sampler = skipped()  # and calls go on where the last one ended
+        sampler.sample_lists(shots)
+        sampler.sample_detector_major(5)
+        after = skipped()
+        after.sample(shots + 5)
+        assert np.array_equal(sampler.sample_lists(20).hits, after.sample_lists(20).hits)

@@ -25,7 +25,7 @@ from .runs import (Executable, Plan, State, amplitudes, compile, expectation, ma
                    simulate)
 from .angles import Parameter, ParameterExpression, parameters
 from .notebooks import result_html as _result_html
-from .samplers import (CompiledDetectorSampler, CompiledMeasurementsToDetectionEventsConverter, CompiledSampler,
+from .samplers import (CompiledDetectorSampler, CompiledMeasurementsToDetectionEventsConverter, CompiledSampler, ShotLists,
                        compile_detector_sampler, compile_m2d_converter, compile_sampler, detector_error_model)
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Circuit", "CircuitFunction", "CompiledDemSampler", "CompiledDetectorSampler", "CompiledMeasurementsToDetectionEventsConverter", "CompiledSampler", "Diagram", "Executable", "NoiseModel",
-    "Operation", "Parameter", "ParameterExpression", "Plan", "Result", "State", "__version__", "amplitudes", "built_with_cuda", "collect", "compile", "compile_dem_sampler", "compile_detector_sampler",
+    "Operation", "Parameter", "ParameterExpression", "Plan", "Result", "ShotLists", "State", "__version__", "amplitudes", "built_with_cuda", "collect", "compile", "compile_dem_sampler", "compile_detector_sampler",
     "compile_m2d_converter", "compile_sampler", "detector_error_model", "diagram", "entropy", "expectation", "gate_names", "map",
     "marginals", "noise_model", "parameters", "plan", "plot_counts", "plot_entropy", "plot_error_rates", "plot_plan", "plot_probabilities", "probabilities", "report",
     "run", "sample", "sample_bits", "shortest_graphlike_error", "simulate", "to_device", "to_host",

@@ -11,10 +11,10 @@ import numpy as np
 from . import _core
 from ._types import Bits, Device, Path, Seed, StimModel
 from .runs import seed_of
-from .samplers import ShotFormat, _discarding, _model_text_of, _pack, _shot_threads, _shots
+from .samplers import ShotFormat, _DetectorLayouts, _discarding, _model_text_of, _pack, _shot_threads, _shots
 
 
-class CompiledDemSampler:
+class CompiledDemSampler(_DetectorLayouts):
     """Samples the errors of a detector error model, and with them its detectors and observables."""
 
     def __init__(self, model: StimModel, *, seed: Seed = None, threads: Optional[int] = None, device: Device = "cpu") -> None:

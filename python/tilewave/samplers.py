@@ -6,7 +6,7 @@ number of threads.
 """
 from __future__ import annotations
 
-from typing import Any, Literal, Optional, Union
+from typing import Any, Literal, NamedTuple, Optional, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,7 +117,31 @@ class CompiledSampler:
                 f"{_core._counted(self.num_qubits, 'qubit')}>")
 
 
-class CompiledDetectorSampler:
+class ShotLists(NamedTuple):
+    """The ones of shots as lists: those of shot s are ``hits[offsets[s]:offsets[s + 1]]``, ascending; the rows and columns of
+    a sparse matrix in CSR form."""
+    offsets: NDArray[np.int64]  # [shots + 1]
+    hits: NDArray[np.uint32]
+
+
+class _DetectorLayouts:
+    """What samplers of detectors give beside rows; `_sampler` has the detectors, then the observables."""
+
+    def sample_detector_major(self, shots: int) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+        """The next shots as two arrays, a row a detector and a row an observable: uint8 [num_detectors, ceil(shots / 8)] and
+        [num_observables, ceil(shots / 8)], eight shots a byte, the first in the lowest bit, zeros behind the last."""
+        rows = self._sampler.sample_bit_rows(_shots(shots))  # type: ignore[attr-defined]
+        num_detectors = self._sampler.num_detectors  # type: ignore[attr-defined]
+        return rows[:num_detectors], rows[num_detectors:]
+
+    def sample_lists(self, shots: int) -> ShotLists:
+        """The next shots as lists of ones: detector d has the number d, observable k the number num_detectors + k. A shot
+        costs its ones, not its detectors."""
+        sampler = self._sampler  # type: ignore[attr-defined]
+        return ShotLists(*sampler.sample_lists(_shots(shots), sampler.num_detectors + sampler.num_observables))
+
+
+class CompiledDetectorSampler(_DetectorLayouts):
     """Samples the detection events and observable flips of a circuit."""
 
     def __init__(self, circuit: StimCircuit, *, seed: Seed = None, threads: Optional[int] = None, device: Device = "cpu",

@@ -26,6 +26,7 @@
 #include "tilewave/stabilizer/sample/fill_shots.h"
 #include "tilewave/stabilizer/sample/keep_rows.h"
 #include "tilewave/stabilizer/sample/sampler.h"
+#include "tilewave/stabilizer/sample/shot_layouts.h"
 #include "tilewave/stabilizer/sweep_flips.h"
 
 namespace nb = nanobind;
@@ -182,6 +183,33 @@ class PySampler {
     return arrays_of(std::move(out), parts, bit_packed, shots);
   }
 
+  /// [num_bits, ceil(shots / 8)]: a row a bit.
+  Array<std::uint8_t> sample_bit_rows(std::uint64_t shots) {
+    std::vector<std::uint8_t> rows;
+    {
+      const nb::gil_scoped_release release;
+      const std::scoped_lock lock(mutex_);
+      bytes_of_row(source_->num_bits(), true, shots);
+      rows = stabilizer::sample_bit_rows(*source_, next(shots));
+      options_.first_shot += shots;
+    }
+    return own_vector<std::uint8_t>(std::move(rows), {source_->num_bits(), (shots + 7) / 8});
+  }
+
+  /// Offsets and numbers of the ones of the first bits.
+  nb::tuple sample_lists(std::uint64_t shots, std::uint64_t num_bits) {
+    stabilizer::ShotLists lists;
+    {
+      const nb::gil_scoped_release release;
+      const std::scoped_lock lock(mutex_);
+      bytes_of_row(source_->num_bits(), true, shots);
+      lists = stabilizer::sample_lists(*source_, next(shots), num_bits);
+      options_.first_shot += shots;
+    }
+    return nb::make_tuple(own_vector<std::int64_t>(std::move(lists.offsets)),
+                          own_vector<std::uint32_t>(std::move(lists.hits)));
+  }
+
   const circuit::StabCounts& counts() const { return counts_; }
   std::uint64_t num_errors() const { return model_ ? model_->errors.size() : 0; }
   std::string explain() const { return source_->explain(); }
@@ -190,6 +218,10 @@ class PySampler {
   void go_to(std::uint64_t shot) { options_.first_shot = shot; }
 
  private:
+  stabilizer::ShotStretch next(std::uint64_t shots) const {
+    return {options_.seed, options_.first_shot, shots, num_threads_};
+  }
+
   static std::uint64_t bytes_of_row(std::uint64_t bits, bool bit_packed, std::uint64_t shots) {
     const std::uint64_t row_bytes = bit_packed ? (bits + 7) / 8 : bits;
     if (row_bytes && shots > (std::uint64_t{1} << 48) / row_bytes) {
@@ -410,6 +442,8 @@ void bind_sampler(nb::module_& m) {
                            {std::move(parts), bit_packed, std::move(sweep), std::move(discard)});
       },
       "shots"_a, "parts"_a, "bit_packed"_a, "sweep"_a = nb::none(), "discard"_a = nb::none());
+  c.def("sample_bit_rows", &PySampler::sample_bit_rows, "shots"_a);
+  c.def("sample_lists", &PySampler::sample_lists, "shots"_a, "num_bits"_a);
   c.def("replay", &PySampler::replay, "errors"_a, "parts"_a, "bit_packed"_a);
   c.def_prop_ro("num_measurements", [](const PySampler& s) { return s.counts().measurements; });
   c.def_prop_ro("num_detectors", [](const PySampler& s) { return s.counts().detectors; });
