@@ -186,6 +186,30 @@ def test_one_clear_error(tmp_path, words, code, message):
     assert done.stderr.startswith("error: ") and message in done.stderr and done.stderr.count("\n") == 1
 
 
+def test_a_decoder_that_fails_is_one_error(codes, tmp_path):
+    (tmp_path / "failing.py").write_text("""import sinter
+
+class Failing(sinter.Decoder):
+    def compile_decoder_for_dem(self, *, dem):
+        raise ArithmeticError("no way to decode")
+
+def decoders():
+    return {"failing": Failing()}
+""")
+    done = command("collect", "--circuits", codes[0], "--max_shots", 10, "--processes", 1, "--quiet", "--decoders", "failing",
+                   "--custom_decoders_module_function", "failing:decoders", cwd=tmp_path,
+                   env={**os.environ, "PYTHONPATH": f"{os.environ['PYTHONPATH']}:{tmp_path}"})
+    assert done.returncode == 1
+    assert done.stderr == "error: a worker failed: ArithmeticError: no way to decode\n"
+
+
+def test_a_decoder_that_is_not_installed_is_named(monkeypatch):
+    import importlib.util
+    monkeypatch.setattr("tilewave.collection.find_spec", lambda name: None if name == "mwpf" else importlib.util.find_spec(name))
+    with pytest.raises(ModuleNotFoundError, match="the decoder mw_parity_factor needs the module mwpf: pip install mwpf"):
+        tw.collect([surface_code(3, 0.01)], decoders="mw_parity_factor", max_shots=10)
+
+
 @pytest.mark.parametrize("module, extra, words", [
     ("sinter", "sinter", ["collect", "--circuits", "x.stim", "--max_shots", "1"]),
     ("matplotlib", "plot", ["plot", "--in", "x.csv", "--out", "x.svg"])])

@@ -11,7 +11,7 @@ import os
 import sys
 from typing import Any, Optional
 
-USAGE, RESOURCES, INPUT, INTERRUPTED = 2, 3, 4, 130  # exit codes, as those of the program
+INTERNAL, USAGE, RESOURCES, INPUT, INTERRUPTED = 1, 2, 3, 4, 130  # exit codes, as those of the program
 
 
 class _Failure(Exception):
@@ -192,6 +192,12 @@ def collect(words: list[str]) -> None:
                     max_batch_size=a.max_batch_size, count_observable_error_combos=a.count_observable_error_combos,
                     count_detection_events=a.count_detection_events, print_progress=not a.quiet, progress_callback=tell,
                     threads=a.threads, device=a.device)
+    except ModuleNotFoundError as missing:
+        raise _Failure(str(missing), RESOURCES) from None
+    except RuntimeError as problem:  # sinter's, whose text is the traceback of a worker
+        if problem.__cause__ is None:
+            raise
+        raise _Failure(f"a worker failed: {type(problem.__cause__).__name__}: {problem.__cause__}", INTERNAL) from None
     except KeyboardInterrupt:
         kept = f": what was found is in {a.save_resume_filepath}, the same command goes on" if not to_output else ""
         raise _Failure(f"interrupted{kept}", INTERRUPTED) from None

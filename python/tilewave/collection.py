@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from importlib.util import find_spec
 from typing import Any, Callable, Optional, Union
 
 from ._optional import need
@@ -23,6 +24,8 @@ from .sinter import TilewaveSampler  # noqa: E402
 AnyTask = Union[sinter.Task, StimCircuit, tuple[StimCircuit, Any]]
 Decoders = Union[str, Iterable[str], Mapping[str, Union[str, sinter.Decoder]]]
 
+_MODULES = {"pymatching": "pymatching", "pymatching-correlated": "pymatching", "fusion_blossom": "fusion_blossom",
+            "hypergraph_union_find": "mwpf", "mw_parity_factor": "mwpf"}
 _KEPT_EVERY_S = 5  # what a worker has found meanwhile is lost where it is ended
 
 
@@ -55,6 +58,10 @@ def _samplers_of(named, **options):
         if isinstance(decoder, str) and decoder not in known:
             raise ValueError(f"sinter has no decoder '{decoder}': use one of {', '.join(sorted(known))}, or a mapping from "
                              "a name to a sinter.Decoder")
+        module = _MODULES.get(decoder) if isinstance(decoder, str) else None
+        if module is not None and find_spec(module) is None:
+            raise ModuleNotFoundError(f"the decoder {decoder} needs the module {module}: pip install {module.replace('_', '-')}",
+                                      name=module)
     return {name: TilewaveSampler(decoder, **options) for name, decoder in named.items()}
 
 
@@ -82,7 +89,8 @@ def collect(tasks: Iterable[AnyTask], *, decoders: Decoders = "pymatching", max_
     ``save_resume_filepath`` is a CSV file: what it holds counts, and what is found is added to it, at least every few
     seconds, so that a run that was ended goes on where it was. ``num_workers`` processes share the work, by default one a
     core, each with ``threads`` sampling threads; ``device`` makes the shots. The other arguments are sinter.collect's. Raises
-    ValueError for decoders that are not known and for the same task given twice."""
+    ValueError for decoders that are not known and for the same task given twice, ModuleNotFoundError for decoders whose
+    package is not installed."""
     if num_workers is None:
         num_workers = len(os.sched_getaffinity(0))
     all_tasks = [_with_limit(_task_of(task), max_errors, max_batch_size) for task in tasks]
