@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(os.environ["TILEWAVE_ROOT"])
-PACKAGES = ("qiskit", "pennylane", "cirq", "braket")  # which need not be there; those of examples begin their names
+PACKAGES = ("qiskit", "pennylane", "cirq", "braket", "pymatching", "stim")  # which need not be there; those of examples begin their names
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.S | re.M)
 
 
@@ -29,7 +29,7 @@ def test_a_missing_package_is_named(part, module):
     assert f"tilewave.{part} needs the module {module}: pip install 'tilewave[{part}]'" in done.stderr.splitlines()[-1]
 
 
-@pytest.mark.parametrize("name", ["../README.md", "install.md", "python.md", "gradients.md", "coming_from.md", "noise.md"])
+@pytest.mark.parametrize("name", ["../README.md", "install.md", "python.md", "gradients.md", "coming_from.md", "noise.md", "decoding.md"])
 def test_code_of_documents(name, tmp_path, monkeypatch):
     text = (ROOT / "docs" / name).read_text()
     for package in PACKAGES:

@@ -16,26 +16,29 @@ from typing import TYPE_CHECKING, Any
 from ._core import Result, __version__, built_with_cuda, gate_names
 from .arrays import to_device, to_host
 from .circuits import Circuit, Operation
+from .diagrams import Diagram, diagram
 from .fields import entropy, map
 from .functions import CircuitFunction
+from .models import CompiledDemSampler, compile_dem_sampler, shortest_graphlike_error
 from .noise import NoiseModel, noise_model
 from .runs import (Executable, Plan, State, amplitudes, compile, expectation, marginals, plan, probabilities, run, sample, sample_bits,
                    simulate)
 from .angles import Parameter, ParameterExpression, parameters
 from .notebooks import result_html as _result_html
-from .samplers import (CompiledDetectorSampler, CompiledMeasurementsToDetectionEventsConverter, CompiledSampler, KeptShots,
+from .samplers import (CompiledDetectorSampler, CompiledMeasurementsToDetectionEventsConverter, CompiledSampler, KeptShots, ShotLists,
                        compile_detector_sampler, compile_m2d_converter, compile_sampler, detector_error_model)
 
 if TYPE_CHECKING:
-    from .plots import plot_counts, plot_entropy, plot_plan, plot_probabilities
+    from .collection import collect
+    from .plots import plot_counts, plot_entropy, plot_error_rates, plot_plan, plot_probabilities
     from .reports import report
 
 __all__ = [
-    "Circuit", "CircuitFunction", "CompiledDetectorSampler", "CompiledMeasurementsToDetectionEventsConverter", "CompiledSampler", "Executable", "KeptShots", "NoiseModel",
-    "Operation", "Parameter", "ParameterExpression", "Plan", "Result", "State", "__version__", "amplitudes", "built_with_cuda", "compile", "compile_detector_sampler",
-    "compile_m2d_converter", "compile_sampler", "detector_error_model", "entropy", "expectation", "gate_names", "map",
-    "marginals", "noise_model", "parameters", "plan", "plot_counts", "plot_entropy", "plot_plan", "plot_probabilities", "probabilities", "report",
-    "run", "sample", "sample_bits", "simulate", "to_device", "to_host",
+    "Circuit", "CircuitFunction", "CompiledDemSampler", "CompiledDetectorSampler", "CompiledMeasurementsToDetectionEventsConverter", "CompiledSampler", "Diagram", "Executable", "KeptShots", "NoiseModel",
+    "Operation", "Parameter", "ParameterExpression", "Plan", "Result", "ShotLists", "State", "__version__", "amplitudes", "built_with_cuda", "collect", "compile", "compile_dem_sampler", "compile_detector_sampler",
+    "compile_m2d_converter", "compile_sampler", "detector_error_model", "diagram", "entropy", "expectation", "gate_names", "map",
+    "marginals", "noise_model", "parameters", "plan", "plot_counts", "plot_entropy", "plot_error_rates", "plot_plan", "plot_probabilities", "probabilities", "report",
+    "run", "sample", "sample_bits", "shortest_graphlike_error", "simulate", "to_device", "to_host",
 ]
 
 Result._repr_html_ = _result_html  # type: ignore[attr-defined]
@@ -46,7 +49,7 @@ def __dir__() -> list[str]:
 
 
 _LATER = {"plot_counts": "plots", "plot_probabilities": "plots", "plot_plan": "plots", "plot_entropy": "plots",
-          "report": "reports"}
+          "plot_error_rates": "plots", "report": "reports", "collect": "collection"}
 
 
 def __getattr__(name: str) -> Any:

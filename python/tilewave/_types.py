@@ -20,8 +20,10 @@ Observable = Union[str, Mapping[str, complex], Iterable[Union[str, tuple[str, co
 Noise = Union[Mapping[str, Any], Path, Any, None]
 #: A tilewave.Circuit, Qiskit's QuantumCircuit, a stim.Circuit without noise, or OpenQASM: a text or a path.
 AnyCircuit = Union[Path, Any]
-#: A text in Stim's language, a path, or a stim.Circuit.
+#: A text in Stim's language, a path, or a stim.Circuit (of a package that extends it, too).
 StimCircuit = Union[Path, Any]
+#: A text of an error model (.dem), a path, or a stim.DetectorErrorModel.
+StimModel = Union[Path, Any]
 #: An array of NumPy or of any package that speaks DLPack, on the host or on a CUDA device.
 AnyArray = Union[ArrayLike, Any]
 Complex = NDArray[np.complexfloating[Any, Any]]

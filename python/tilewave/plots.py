@@ -1,8 +1,8 @@
 """Pictures with matplotlib. Every function draws on `ax` (a new one when None) and returns it."""
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Union
+from collections.abc import Iterable, Mapping
+from typing import Any, Optional, Union
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -72,4 +72,40 @@ def plot_entropy(values: ArrayLike, ax: Any = None, *, unit: str = "bit") -> Any
     ax = _axes(ax)
     picture = ax.imshow(values, cmap="viridis", interpolation="nearest")
     ax.figure.colorbar(picture, ax=ax, label=f"entropy ({unit})")
+    return ax
+
+
+def plot_error_rates(stats: Iterable[Any], ax: Any = None, *, x: str = "p", group: str = "d",
+                     pieces: Optional[str] = None) -> Any:
+    """Logical error rates as curves with what the shots leave open, as sinter draws them; curves of growing distance cross
+    at the threshold. ``stats`` are sinter.TaskStats (what `collect` gives, `sinter.read_stats_from_csv_files` reads). The
+    metadata ``x`` goes along the axis, every value of the metadata ``group`` (and every decoder) is a curve; ``pieces``
+    names the metadata that divides a shot, such as the number of rounds. Needs sinter. Raises ValueError where no
+    statistics have that metadata."""
+    from ._optional import need
+    need("sinter", "sinter")
+    import sinter
+    stats = list(stats)
+    named = [s for s in stats if isinstance(s.json_metadata, dict) and x in s.json_metadata]
+    if not named:
+        keys = sorted({key for s in stats if isinstance(s.json_metadata, dict) for key in s.json_metadata})
+        raise ValueError(f"no statistics have the metadata '{x}' to go along the axis: "
+                         f"{'they have ' + ', '.join(keys) if keys else 'they have none'}")
+    ax = _axes(ax)
+    decoders = {s.decoder for s in named}
+
+    def curve(s):
+        value = s.json_metadata.get(group)
+        words = ([] if value is None else [f"{group} = {value}"]) + ([s.decoder] if len(decoders) > 1 else [])
+        known = isinstance(value, (int, float))
+        return {"label": ", ".join(words) or s.decoder, "sort": (s.decoder, not known, value if known else str(value))}
+
+    sinter.plot_error_rate(ax=ax, stats=named, x_func=lambda s: s.json_metadata[x], group_func=curve,
+                           failure_units_per_shot_func=lambda s: 1 if pieces is None else s.json_metadata[pieces])
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ax.set_xlabel(x)
+    ax.set_ylabel("logical error rate a shot" if pieces is None else f"logical error rate, shots divided by {pieces}")
+    ax.grid(which="major", color="0.85")
+    ax.legend()
     return ax

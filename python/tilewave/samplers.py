@@ -24,9 +24,20 @@ ShotFormat = Literal["01", "b8", "r8", "ptb64", "hits", "dets"]
 def _text_of(circuit):
     if isinstance(circuit, str) or hasattr(circuit, "__fspath__"):
         return read_text(circuit)
-    if type(circuit).__module__.split(".")[0] == "stim":
-        return str(circuit) + "\n", "<stim.Circuit>"
+    # stim.Circuit, and those of packages that extend it: their str() is the text
+    if all(hasattr(circuit, name) for name in ("num_measurements", "num_detectors", "append")):
+        return str(circuit) + "\n", f"<{type(circuit).__module__.split('.')[0]}.{type(circuit).__name__}>"
     raise TypeError(f"expected a text in Stim's language, a path or a stim.Circuit, not {type(circuit).__name__}")
+
+
+def _model_text_of(model):
+    """The text and name of an error model."""
+    if isinstance(model, str) or hasattr(model, "__fspath__"):
+        return read_text(model)
+    if all(hasattr(model, name) for name in ("num_errors", "num_detectors", "append")):
+        return str(model) + "\n", f"<{type(model).__module__.split('.')[0]}.{type(model).__name__}>"
+    raise TypeError("expected the text of an error model (.dem), a path or a stim.DetectorErrorModel, not "
+                    f"{type(model).__name__}")
 
 
 def _shots(shots):
@@ -83,14 +94,20 @@ class CompiledSampler:
         return int(self._sampler.num_qubits)
 
     @property
+    def num_sweep_bits(self) -> int:
+        return int(self._sampler.num_sweep_bits)
+
+    @property
     def seed(self) -> int:
         """Of the sequence of shots."""
         return int(self._sampler.seed)
 
-    def sample(self, shots: int, *, bit_packed: bool = False) -> Bits:
+    def sample(self, shots: int, *, bit_packed: bool = False, sweep_bits: Optional[Bits] = None) -> Bits:
         """bool [shots, num_measurements]; with ``bit_packed`` uint8 [shots, ceil(num_measurements / 8)], the lowest bit
-        first."""
-        return self._sampler.sample(_shots(shots), [(0, self.num_measurements)], bit_packed)[0]
+        first. ``sweep_bits``: bool [shots, num_sweep_bits] or the same packed, or one row for all shots; zeros when left
+        out. Raises ValueError for an array of another shape."""
+        return self._sampler.sample(_shots(shots), [(0, self.num_measurements)], bit_packed,
+                                    _swept(sweep_bits, self.num_sweep_bits))[0]
 
     def sample_bit_packed(self, shots: int) -> NDArray[np.uint8]:
         return self.sample(shots, bit_packed=True)
@@ -108,7 +125,31 @@ class CompiledSampler:
                 f"{_core._counted(self.num_qubits, 'qubit')}>")
 
 
-class CompiledDetectorSampler:
+class ShotLists(NamedTuple):
+    """The ones of shots as lists: those of shot s are ``hits[offsets[s]:offsets[s + 1]]``, ascending; the rows and columns of
+    a sparse matrix in CSR form."""
+    offsets: NDArray[np.int64]  # [shots + 1]
+    hits: NDArray[np.uint32]
+
+
+class _DetectorLayouts:
+    """What samplers of detectors give beside rows; `_sampler` has the detectors, then the observables."""
+
+    def sample_detector_major(self, shots: int) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+        """The next shots as two arrays, a row a detector and a row an observable: uint8 [num_detectors, ceil(shots / 8)] and
+        [num_observables, ceil(shots / 8)], eight shots a byte, the first in the lowest bit, zeros behind the last."""
+        rows = self._sampler.sample_bit_rows(_shots(shots))  # type: ignore[attr-defined]
+        num_detectors = self._sampler.num_detectors  # type: ignore[attr-defined]
+        return rows[:num_detectors], rows[num_detectors:]
+
+    def sample_lists(self, shots: int) -> ShotLists:
+        """The next shots as lists of ones: detector d has the number d, observable k the number num_detectors + k. A shot
+        costs its ones, not its detectors."""
+        sampler = self._sampler  # type: ignore[attr-defined]
+        return ShotLists(*sampler.sample_lists(_shots(shots), sampler.num_detectors + sampler.num_observables))
+
+
+class CompiledDetectorSampler(_DetectorLayouts):
     """Samples the detection events and observable flips of a circuit."""
 
     def __init__(self, circuit: StimCircuit, *, seed: Seed = None, threads: Optional[int] = None, device: Device = "cpu",
@@ -135,18 +176,24 @@ class CompiledDetectorSampler:
 
     def sample(self, shots: int, *, prepend_observables: bool = False, append_observables: bool = False,
                separate_observables: bool = False, bit_packed: bool = False, dets_out: Optional[Bits] = None,
-               obs_out: Optional[Bits] = None) -> Any:
+               obs_out: Optional[Bits] = None, postselection_mask: Optional[Bits] = None,
+               postselected_observables_mask: Optional[Bits] = None) -> Any:
         """bool [shots, num_detectors]; with ``bit_packed`` uint8 [shots, ceil(num_detectors / 8)], the lowest bit first.
         ``separate_observables`` gives a pair with the observables' array second; ``append_observables`` and
         ``prepend_observables`` put them behind or before the detectors, or both. ``dets_out`` and ``obs_out`` are filled
-        and take the place of new arrays; ``obs_out`` alone does not change what is returned. Raises ValueError for
-        observables both separate and within, and for arrays of another shape or type."""
+        and take the place of new arrays; ``obs_out`` alone does not change what is returned.
+
+        ``postselection_mask`` (bool [num_detectors], or packed as sinter's) leaves out every shot in which one of these
+        detectors fires, ``postselected_observables_mask`` those in which one of these observables flips: the arrays have
+        the kept shots only, in order, and `shots` minus their number were discarded. Raises ValueError for observables both
+        separate and within, and for arrays of another shape or type."""
         if separate_observables and (prepend_observables or append_observables):
             raise ValueError("separate_observables cannot be combined with append_observables or prepend_observables")
         num_dets, num_obs, shots = self.num_detectors, self.num_observables, _shots(shots)
+        wishes = None, _discarding(num_dets, num_obs, postselection_mask, postselected_observables_mask)
         if separate_observables or prepend_observables or obs_out is not None:
             packed = bit_packed and not prepend_observables and not append_observables
-            dets, obs = self._sampler.sample(shots, [(0, num_dets), (num_dets, num_obs)], packed)
+            dets, obs = self._sampler.sample(shots, [(0, num_dets), (num_dets, num_obs)], packed, *wishes)
             if prepend_observables or append_observables:
                 parts = [obs] * prepend_observables + [dets] + [obs] * append_observables
                 dets = np.concatenate(parts, axis=1)
@@ -157,7 +204,7 @@ class CompiledDetectorSampler:
             obs = _into(obs_out, obs, "obs_out")
             return (dets, obs) if separate_observables else dets
         bits = num_dets + num_obs if append_observables else num_dets
-        return _into(dets_out, self._sampler.sample(shots, [(0, bits)], bit_packed)[0], "dets_out")
+        return _into(dets_out, self._sampler.sample(shots, [(0, bits)], bit_packed, *wishes)[0], "dets_out")
 
     def sample_bit_packed(self, shots: int, **options: Any) -> Any:
         return self.sample(shots, bit_packed=True, **options)
@@ -265,6 +312,39 @@ def _pack(rows):
     if rows.dtype != np.uint8:
         raise ValueError(f"bits are an array of bool, or packed in uint8, not {rows.dtype}")
     return np.ascontiguousarray(rows)
+
+
+def _swept(sweep_bits, num_sweep_bits):
+    """Packed rows of sweep bits: a row a shot, or one."""
+    if sweep_bits is None:
+        return None
+    rows = np.atleast_2d(np.asarray(sweep_bits))
+    if rows.dtype == np.bool_ and rows.shape[1] != num_sweep_bits:
+        raise ValueError(f"sweep_bits has {rows.shape[1]} bits a shot, the circuit has {num_sweep_bits}")
+    return _pack(rows)
+
+
+def _flags(mask, bits, name):
+    """A mask of bits, given as bools or packed, as bools."""
+    if mask is None:
+        return np.zeros(bits, np.bool_)
+    mask = np.asarray(mask)
+    if mask.dtype == np.bool_ and mask.shape == (bits,):
+        return mask
+    if mask.dtype != np.uint8 or mask.shape != ((bits + 7) // 8,):
+        raise ValueError(f"{name} is bool [{bits}], or packed in uint8 [{(bits + 7) // 8}], not {mask.dtype} "
+                         f"{list(mask.shape)}")
+    return np.unpackbits(mask, count=bits, bitorder="little").view(np.bool_)
+
+
+def _discarding(num_detectors, num_observables, detectors, observables, further_bits=0):
+    """The bits of a row that discard a shot, packed; None where there are none."""
+    if detectors is None and observables is None:
+        return None
+    return np.packbits(np.concatenate([
+        _flags(detectors, num_detectors, "postselection_mask"),
+        _flags(observables, num_observables, "postselected_observables_mask"), np.zeros(further_bits, np.bool_)]),
+        bitorder="little")
 
 
 def _unpack(rows, bits):

@@ -18,12 +18,16 @@ import sinter
 from ._types import Device, Seed
 from .samplers import compile_detector_sampler
 
-_SHOTS_AT_ONCE = 1 << 16
+_FIRST_SHOTS, _MOST_SHOTS = 256, 1 << 16  # of a batch
+_BATCH_S = 0.25
 
 
 class TilewaveSampler(sinter.Sampler):
     """Samples each task's circuit with Tilewave and decodes the shots with `decoder`: a name sinter knows, or a
-    sinter.Decoder that implements compile_decoder_for_dem. ``threads`` are the sampling threads of each worker."""
+    sinter.Decoder that implements compile_decoder_for_dem. The name "perfectionist" discards every shot with a detection
+    event. A task's `postselection_mask` and `postselected_observables_mask` are heeded; discarded shots are not decoded.
+    ``threads`` are the sampling threads of each worker. With a ``seed`` every worker draws the same shots: give one where
+    a single worker runs only."""
 
     def __init__(self, decoder: Union[str, sinter.Decoder] = "pymatching", *, seed: Seed = None, threads: int = 1,
                  device: Device = "cpu", count_observable_error_combos: bool = False,
@@ -36,13 +40,16 @@ class TilewaveSampler(sinter.Sampler):
         return _CompiledTilewaveSampler(self, task)
 
 
-def _find_decoder(decoder):
-    if not isinstance(decoder, str):
-        return decoder
-    if decoder not in sinter.BUILT_IN_DECODERS:
-        raise ValueError(f"sinter has no decoder '{decoder}': use one of {', '.join(sorted(sinter.BUILT_IN_DECODERS))}, "
-                         "or give a sinter.Decoder")
-    return sinter.BUILT_IN_DECODERS[decoder]
+def _compiled_decoder(decoder, task):
+    if isinstance(decoder, str):
+        if decoder not in sinter.BUILT_IN_DECODERS:
+            raise ValueError(f"sinter has no decoder '{decoder}': use one of {', '.join(sorted(sinter.BUILT_IN_DECODERS))}, "
+                             "or give a sinter.Decoder")
+        decoder = sinter.BUILT_IN_DECODERS[decoder]
+    try:
+        return decoder.compile_decoder_for_dem(dem=task.detector_error_model)
+    except NotImplementedError:
+        raise ValueError(f"the decoder {type(decoder).__name__} decodes files only: it needs compile_decoder_for_dem") from None
 
 
 class _CompiledTilewaveSampler(sinter.CompiledSampler):
@@ -50,24 +57,49 @@ class _CompiledTilewaveSampler(sinter.CompiledSampler):
         self._options = options
         self._sampler = compile_detector_sampler(task.circuit, seed=options.seed, threads=options.threads,
                                                  device=options.device)
-        self._decoder = _find_decoder(options.decoder).compile_decoder_for_dem(dem=task.detector_error_model)
+        perfectionist = options.decoder == "perfectionist"
+        self._decoder = _compiled_decoder("vacuous" if perfectionist else options.decoder, task)
         self._mask = _mask_of(task.postselection_mask, self._sampler.num_detectors, "postselection_mask")
+        if perfectionist:
+            self._mask = np.packbits(np.ones(self._sampler.num_detectors, np.uint8), bitorder="little")
         self._obs_mask = _mask_of(task.postselected_observables_mask, self._sampler.num_observables,
                                   "postselected_observables_mask")
+        options = task.collection_options
+        self._most_errors = None if options is None else options.max_errors
+        self._most_shots = (None if options is None else options.max_batch_size) or _MOST_SHOTS
+        self._batch = min(_FIRST_SHOTS, self._most_shots)
+
+    def handles_throttling(self) -> bool:
+        return True
 
     def sample(self, suggested_shots: int) -> sinter.AnonTaskStats:
+        """As many of the shots as are done in about a quarter of a second and make at most a tenth of the errors that are
+        wanted: batches grow where they turn out short."""
+        enough = float("inf") if self._most_errors is None else max(0.1, 0.1 * self._most_errors)
+        wanted = max(1, min(suggested_shots, self._most_shots))
+        stats = sinter.AnonTaskStats()
+        while stats.shots < wanted and stats.seconds < _BATCH_S and stats.errors <= enough:
+            done = self._sample(min(self._batch, wanted - stats.shots))
+            stats += done
+            if done.shots == self._batch:
+                rate = max(done.seconds / _BATCH_S, done.errors / enough) * 4  # above 1: too much for a batch
+                self._batch = max(1, min(self._batch * 2 if rate < 0.5 else self._batch // 2 if rate > 1 else self._batch,
+                                         self._most_shots))
+        return stats
+
+    def _sample(self, shots):
         start = time.monotonic()
-        shots = max(1, min(suggested_shots, _SHOTS_AT_ONCE))
-        dets, obs = self._sampler.sample(shots, separate_observables=True, bit_packed=True)
         counts = collections.Counter()
-        if self._options.count_detection_events:
+        if self._options.count_detection_events:  # of discarded shots as well
+            dets, obs = self._sampler.sample(shots, separate_observables=True, bit_packed=True)
             counts["detectors_checked"] += shots * self._sampler.num_detectors
             counts["detection_events"] += int(np.unpackbits(dets).sum())
-        kept = np.ones(shots, np.bool_)
-        if self._mask is not None:
-            kept = ~np.any(dets & self._mask, axis=1)
-            dets, obs = np.ascontiguousarray(dets[kept]), obs[kept]
-        discards = shots - int(kept.sum())
+            if self._mask is not None:
+                kept = ~np.any(dets & self._mask, axis=1)
+                dets, obs = np.ascontiguousarray(dets[kept]), obs[kept]
+        else:
+            dets, obs = self._sampler.sample(shots, separate_observables=True, bit_packed=True, postselection_mask=self._mask)
+        discards = shots - len(dets)
         predictions = self._decoder.decode_shots_bit_packed(bit_packed_detection_event_data=dets)
         if predictions.shape[1] == obs.shape[1] + 1:  # a further byte that is not zero discards the shot
             keep = predictions[:, -1] == 0
@@ -80,9 +112,9 @@ class _CompiledTilewaveSampler(sinter.CompiledSampler):
             mistakes = mistakes[keep]
         wrong = np.any(mistakes, axis=1)
         if self._options.count_observable_error_combos:
-            for row in mistakes[wrong]:
+            for row, times in zip(*np.unique(mistakes[wrong], axis=0, return_counts=True)):
                 bits = np.unpackbits(row, count=self._sampler.num_observables, bitorder="little")
-                counts["obs_mistake_mask=" + "".join("_E"[bit] for bit in bits)] += 1
+                counts["obs_mistake_mask=" + "".join("_E"[bit] for bit in bits)] += int(times)
         return sinter.AnonTaskStats(shots=shots, errors=int(wrong.sum()), discards=discards,
                                     seconds=time.monotonic() - start, custom_counts=counts)
 

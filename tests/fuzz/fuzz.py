@@ -47,7 +47,8 @@ WORDS = {
 }
 WORDS["circuit"] = WORDS["qasm3"] + WORDS["qsim"]
 WORDS["qasm3_input"] = ["pi", "tau", "euler", "true", "0b1", "ns", "us", "dt", "sin(", "**"]
-WORDS["sampler"] = WORDS["stim"]
+WORDS["sampler"] = WORDS["diagram"] = WORDS["stim"]
+WORDS["model"] = WORDS["dem"]
 
 NOT_SEEDS = 20000  # longer files teach little
 
@@ -118,6 +119,7 @@ def seeds():
     three = [t for t in qasm if b"OPENQASM 3" in t]
     two = [t for t in qasm if b"OPENQASM 3" not in t]
     stim = texts("examples/**/*.stim", "tests/**/*.stim") + raw_strings("src/tilewave/language/stim/*_test.cc", "src/tilewave/stabilizer/*_test.cc")
+    models = texts("examples/**/*.dem", "tests/**/*.dem") + [b"error(0.1) D0 D1 ^ L0\nrepeat 3 {\n error(0.2) D1\n shift_detectors(1) 2\n}\ndetector(1,2) D3\n"]
     numbers = [struct.pack("<32d", *range(32)), bytes(range(64))]
     return {
         "qasm2": two or [b'OPENQASM 2.0;include "qelib1.inc";qreg q[3];creg c[3];gate g(a) x,y{u3(a,pi/2,0)x;cx x,y;}'
@@ -131,7 +133,7 @@ def seeds():
         "circuit": qasm[:40] + texts("examples/**/*.txt"),
         "qsim": texts("examples/**/*qsim*", "tests/**/*.qsim") + [b"3\n0 h 0\n0 rx 1 0.5\n1 cnot 0 1\n2 c 0 rz 2 0.3\n3 fs 1 2 0.1 0.2\n4 m 0 1 2\n"],
         "stim": stim + [b"H 0\nCX 0 1\nM !0 1\nDETECTOR(1,2) rec[-1] rec[-2]\nREPEAT 3 {\n  MPP X0*Z1\n}\nOBSERVABLE_INCLUDE(0) rec[-1]\n"],
-        "dem": texts("examples/**/*.dem", "tests/**/*.dem") + [b"error(0.1) D0 D1 ^ L0\nrepeat 3 {\n error(0.2) D1\n shift_detectors(1) 2\n}\ndetector(1,2) D3\n"],
+        "dem": models,
         "noise": texts("examples/noise/*.json", "tests/**/*.json"),
         "pauli": [b"0.5 ZZI + 0.2 X0 Y3 - Z1", b"# sum\n1e-3 XYZ\n-2 X0*X1\n"],
         "map": [b"v * 2 + sqrt(ix) % 3", b"ix % 2 == 0 ? log(v) : atan2(v, iy)", b"min(v, max(1, idx / 4)) && !(v < 0)"],
@@ -156,6 +158,8 @@ def seeds():
         "tile": [bytes(range(200)), bytes(k * 91 % 256 for k in range(300))],
         "engine": [bytes(range(200)), bytes(k * 53 % 256 for k in range(300))],
         "sampler": stim,
+        "diagram": [bytes([k % 4]) + text for k, text in enumerate(stim)],
+        "model": models,
     }
 
 

@@ -4,12 +4,16 @@
 
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "tilewave/base/bits.h"
 #include "tilewave/circuit/circuit.h"
 #include "tilewave/circuit/stabilizer_circuit.h"
+#include "tilewave/language/stim/dem_text.h"
 #include "tilewave/language/stim/text.h"
 #include "tilewave/simulate/simulate.h"
+#include "tilewave/stabilizer/diagram/diagram.h"
+#include "tilewave/stabilizer/graphlike_error.h"
 #include "tilewave/stabilizer/sample/sampler.h"
 #include "tilewave/statevec/plan/pieces.h"
 #include "tilewave/statevec/plan/planner.h"
@@ -192,8 +196,32 @@ void sampler(Bytes bytes) {
   }
 }
 
-constexpr Target kTargets[] = {
-    {"plan", plan}, {"tile", tile}, {"engine", engine}, {"sampler", sampler}};
+// Pictures of a text in Stim's language; the first byte chooses a moment.
+void diagram(Bytes bytes) {
+  if (bytes.empty()) return;
+  const circuit::StabilizerCircuit circuit = language::parse_stim(text_of(bytes.subspan(1)));
+  stabilizer::timeline_svg(circuit, {});
+  stabilizer::timeline_svg(circuit, {bytes[0], bytes[0] + 1ULL});
+  stabilizer::detector_slice_svg(circuit, {bytes[0], bytes[0]});
+}
+
+// The picture and the shortest logical error of an error model, whose errors flip no detector.
+void model(Bytes bytes) {
+  const circuit::ErrorModel given = language::parse_dem(text_of(bytes));
+  if (circuit::size_of(given).errors > 10'000) return;
+  stabilizer::match_graph_svg(given);
+  for (const bool ignore : {true, false}) {
+    std::set<std::uint64_t> flipped;
+    for (const auto& error : stabilizer::shortest_graphlike_error(given, ignore)) {
+      for (std::uint64_t d : error.detectors)
+        if (!flipped.insert(d).second) flipped.erase(d);
+    }
+    if (!flipped.empty()) found("a shortest logical error fires a detector");
+  }
+}
+
+constexpr Target kTargets[] = {{"plan", plan},       {"tile", tile},       {"engine", engine},
+                               {"sampler", sampler}, {"diagram", diagram}, {"model", model}};
 
 }  // namespace
 

@@ -9,19 +9,6 @@
 namespace tilewave::circuit {
 namespace {
 
-// Sorts, and keeps one of what is there an odd number of times.
-void keep_odd(std::vector<std::uint64_t>& v) {
-  std::sort(v.begin(), v.end());
-  std::size_t kept = 0;
-  for (std::size_t k = 0; k < v.size();) {
-    std::size_t end = k + 1;
-    while (end < v.size() && v[end] == v[k]) ++end;
-    if ((end - k) % 2) v[kept++] = v[k];
-    k = end;
-  }
-  v.resize(kept);
-}
-
 // What a list of instructions adds up to, without unrolling it.
 struct Extent {
   std::uint64_t errors = 0, shift = 0;
@@ -82,10 +69,24 @@ struct Flattener {
 
 }  // namespace
 
-ModelSize size_of(const ErrorModel& model) {
-  const Extent e = extent_of(model.instructions);
-  return {e.errors, e.detectors, e.observables};
+void keep_odd(std::vector<std::uint64_t>& v) {
+  std::sort(v.begin(), v.end());
+  std::size_t kept = 0;
+  for (std::size_t k = 0; k < v.size();) {
+    std::size_t end = k + 1;
+    while (end < v.size() && v[end] == v[k]) ++end;
+    if ((end - k) % 2) v[kept++] = v[k];
+    k = end;
+  }
+  v.resize(kept);
 }
+
+ModelSize size_of(const std::vector<DemInstruction>& instructions) {
+  const Extent e = extent_of(instructions);
+  return {e.errors, e.detectors, e.observables, e.shift};
+}
+
+ModelSize size_of(const ErrorModel& model) { return size_of(model.instructions); }
 
 FlatModel flatten(const ErrorModel& model, std::uint64_t max_errors) {
   const Extent extent = extent_of(model.instructions);

@@ -70,6 +70,9 @@ class ModelSink : public DemSink {
   std::vector<DemInstruction> open_;  // blocks, the innermost last
 };
 
+/// Sorts, and keeps one of what is there an odd number of times.
+void keep_odd(std::vector<std::uint64_t>& v);
+
 /// One mechanism with its detectors' absolute numbers; suggested parts are joined.
 struct FlatError {
   double probability = 0;
@@ -84,7 +87,9 @@ struct FlatModel {
 /// The numbers of a model without unrolling it; 2^64 - 1 where there are more.
 struct ModelSize {
   std::uint64_t errors = 0, detectors = 0, observables = 0;
+  std::uint64_t shift = 0;  ///< of the detectors behind it
 };
+ModelSize size_of(const std::vector<DemInstruction>& instructions);
 ModelSize size_of(const ErrorModel& model);
 
 /// Unrolls the blocks. Throws Error(kResources) above `max_errors`.

@@ -20,6 +20,7 @@ void add_all_commands(CLI::App& app) {
   add_explain_errors_command(app);
   add_sample_dem_command(app);
   add_convert_command(app);
+  add_diagram_command(app);
   add_info_command(app);
   add_doctor_command(app);
   add_tune_command(app);

@@ -21,6 +21,7 @@ void add_explain_errors_command(CLI::App& app);
 void add_sample_dem_command(CLI::App& app);
 void add_gen_command(CLI::App& app);
 void add_convert_command(CLI::App& app);
+void add_diagram_command(CLI::App& app);
 void add_info_command(CLI::App& app);
 void add_doctor_command(CLI::App& app);
 void add_tune_command(CLI::App& app);

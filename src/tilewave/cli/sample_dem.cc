@@ -6,14 +6,16 @@
 #include <CLI/CLI.hpp>
 
 #include "tilewave/base/error.h"
-#include "tilewave/base/saturating.h"
 #include "tilewave/cli/commands.h"
 #include "tilewave/cli/output_files.h"
 #include "tilewave/cli/stim_files.h"
 #include "tilewave/language/stim/dem_text.h"
+#include "tilewave/stabilizer/model_rows.h"
 
 namespace tilewave::cli {
 namespace {
+
+using stabilizer::ModelRows;
 
 struct Flags : SampleFlags {
   bool append = false;
@@ -21,43 +23,14 @@ struct Flags : SampleFlags {
                        replay_format = "01";
 };
 
-// A row: detectors, observables, and where they are asked for, a bit of its own for every error.
-struct Model {
-  circuit::FlatModel flat;
-  std::vector<stabilizer::IndependentError> errors;
-  bool with_errors = false;
-  std::uint64_t first_error() const { return flat.num_detectors + flat.num_observables; }
-};
-
-Model read_model(const Flags& f) {
+ModelRows read_model(const Flags& f) {
   StimFile in(f.in, "rb");
-  constexpr std::uint64_t kMostBits = std::uint64_t{1} << 31;  // of the sparse engine
-  Model m;
-  m.flat = circuit::flatten(language::parse_dem(in.read_all(), in.name()));
-  m.with_errors = !f.err_out.empty();
-  const std::uint64_t bits =
-      saturating_add(saturating_add(m.flat.num_detectors, m.flat.num_observables),
-                     m.with_errors ? m.flat.errors.size() : 0);
-  if (bits >= kMostBits) {
-    throw Error(ExitCode::kResources, in.name() + ": shots of " + std::to_string(bits) +
-                                          " bits are too large, below 2^31 are sampled: shorten "
-                                          "the model's repeat blocks");
-  }
-  m.errors.reserve(m.flat.errors.size());
-  for (const circuit::FlatError& e : m.flat.errors) {
-    auto& to = m.errors.emplace_back();
-    to.probability = e.probability;
-    for (std::uint64_t d : e.detectors) to.bits.push_back(static_cast<std::uint32_t>(d));
-    for (std::uint64_t l : e.observables)
-      to.bits.push_back(static_cast<std::uint32_t>(m.flat.num_detectors + l));
-    if (m.with_errors)
-      to.bits.push_back(static_cast<std::uint32_t>(m.first_error() + m.errors.size() - 1));
-  }
-  return m;
+  return stabilizer::model_rows(language::parse_dem(in.read_all(), in.name()), !f.err_out.empty(),
+                                in.name());
 }
 
 // The shots whose errors a file tells.
-void replay(const Flags& f, const Model& m, const std::vector<ShotSinkSpec>& sinks) {
+void replay(const Flags& f, const ModelRows& m, const std::vector<ShotSinkSpec>& sinks) {
   formats::ShotLayout errors;
   errors.measurements = m.errors.size();
   StimFile in(f.replay, "rb");
@@ -65,8 +38,7 @@ void replay(const Flags& f, const Model& m, const std::vector<ShotSinkSpec>& sin
                              errors);
   std::vector<formats::ShotFormatter> formatters;
   for (const ShotSinkSpec& s : sinks) formatters.emplace_back(s.format, s.layout);
-  const std::uint64_t bits = m.first_error() + (m.with_errors ? m.errors.size() : 0),
-                      bytes = (bits + 7) / 8;
+  const std::uint64_t bytes = m.row_bytes();
   std::vector<std::uint8_t> drawn, rows, part;
   formats::ByteBuffer text;
   const std::size_t at_once = formats::shots_at_once(
@@ -80,15 +52,8 @@ void replay(const Flags& f, const Model& m, const std::vector<ShotSinkSpec>& sin
                                         " shots of errors: use a smaller --shots");
     }
     const auto used = static_cast<std::size_t>(std::min<std::uint64_t>(n, f.shots - done));
-    rows.assign(used * bytes, 0);
-    for (std::size_t s = 0; s < used; ++s) {
-      const std::uint8_t* from = drawn.data() + s * errors.bytes();
-      for (std::size_t e = 0; e < m.errors.size(); ++e) {
-        if (!((from[e / 8] >> (e % 8)) & 1)) continue;
-        for (std::uint32_t b : m.errors[e].bits)
-          rows[s * bytes + b / 8] ^= static_cast<std::uint8_t>(1u << (b % 8));
-      }
-    }
+    rows.resize(used * bytes);
+    m.replay(drawn.data(), errors.bytes(), used, rows.data());
     for (std::size_t k = 0; k < sinks.size(); ++k) {
       formats::cut_rows(rows.data(), bytes, used, sinks[k].first_bit, sinks[k].layout.bits(), part);
       text.clear();
@@ -104,12 +69,12 @@ void sample_dem(const Flags& f) {
   need_distinct_files({f.in, f.replay},
                       {{"--out", f.out}, {"--obs_out", f.obs_out}, {"--err_out", f.err_out}});
   const auto options = sample_options(f, stabilizer::ShotOutput::kDetectors);
-  const Model m = read_model(f);
+  const ModelRows m = read_model(f);
   StimFile out(f.out, "wb");
   std::vector<std::unique_ptr<StimFile>> files;
   std::vector<ShotSinkSpec> sinks(1);
-  sinks[0].layout.detectors = m.flat.num_detectors;
-  if (f.append) sinks[0].layout.observables = m.flat.num_observables;
+  sinks[0].layout.detectors = m.num_detectors;
+  if (f.append) sinks[0].layout.observables = m.num_observables;
   sinks[0].file = &out;
   sinks[0].format = formats::parse_shot_format(f.out_format);
   const auto also = [&](const std::string& path, const std::string& format) -> ShotSinkSpec& {
@@ -121,8 +86,8 @@ void sample_dem(const Flags& f) {
   };
   if (!f.obs_out.empty()) {
     ShotSinkSpec& s = also(f.obs_out, f.obs_out_format);
-    s.layout.observables = m.flat.num_observables;
-    s.first_bit = m.flat.num_detectors;
+    s.layout.observables = m.num_observables;
+    s.first_bit = m.num_detectors;
   }
   if (m.with_errors) {
     ShotSinkSpec& s = also(f.err_out, f.err_out_format);
@@ -136,10 +101,7 @@ void sample_dem(const Flags& f) {
     }
   }
   if (!f.replay.empty()) return replay(f, m, sinks);
-  const auto source = stabilizer::make_shot_source(
-      stabilizer::build_sparse(m.errors, m.flat.num_detectors,
-                               m.flat.num_observables + (m.with_errors ? m.errors.size() : 0)),
-      options.gpus);
+  const auto source = stabilizer::make_shot_source(m.program(), options.gpus);
   if (f.explain) return out.write(source->explain());
   write_shots(*source, options, sinks, f.quiet);
 }

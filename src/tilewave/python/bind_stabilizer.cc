@@ -1,30 +1,20 @@
-// Samplers of circuits in Stim's language. A sampler hands out the shots of one endless sequence:
-// sample(a), then sample(b) are the shots of sample(a + b).
-#include <cstring>
-#include <mutex>
-
+// What is asked of circuits in Stim's language and error models beside shots (bind_sampler.cc):
+// measurements turned into detection events, files of shots, error models.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
 
 #include "tilewave/base/error.h"
-#include "tilewave/base/random_seed.h"
 #include "tilewave/formats/shots/shots.h"
 #include "tilewave/language/stim/dem_text.h"
 #include "tilewave/language/stim/text.h"
 #include "tilewave/python/arrays-inl.h"
 #include "tilewave/python/bind.h"
 #include "tilewave/python/rooms-inl.h"
-#include "tilewave/python/stream_rows.h"
-#include "tilewave/runtime/threads.h"
 #include "tilewave/stabilizer/detections.h"
+#include "tilewave/stabilizer/diagram/diagram.h"
 #include "tilewave/stabilizer/error_analysis.h"
-#include "tilewave/stabilizer/sample/fill_shots.h"
-#include "tilewave/stabilizer/sample/post_select.h"
-#include "tilewave/stabilizer/sample/sampler.h"
+#include "tilewave/stabilizer/graphlike_error.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -32,203 +22,8 @@ using namespace nb::literals;
 namespace tilewave::python {
 namespace {
 
-using stabilizer::SampleOptions;
-using stabilizer::ShotOutput;
-using stabilizer::ShotSource;
-using Part = std::pair<std::uint64_t, std::uint64_t>;  // first bit, bits
-
-stabilizer::StabProgram lower_text(
-    const std::string& text, const std::string& name,
-    stabilizer::Rotations rotations = stabilizer::Rotations::kRefuse) {
-  return stabilizer::lower(language::parse_stim(text, name), name, rotations);
-}
-
-// Memory of arrays that Python has let go of, for the next ones of a sampler: fresh memory costs as
-// much time as the shots do.
-class BufferPool {
- public:
-  runtime::HostBuffer take(std::size_t num_bytes) {
-    const std::scoped_lock lock(mutex_);
-    for (auto it = free_.begin(); it != free_.end(); ++it) {
-      if (it->num_bytes() < num_bytes || it->num_bytes() > 2 * num_bytes) continue;
-      runtime::HostBuffer buffer = std::move(*it);
-      free_.erase(it);
-      return buffer;
-    }
-    return runtime::HostBuffer(num_bytes);
-  }
-  void give(runtime::HostBuffer buffer) {
-    if (buffer.num_bytes() > kMostBytes) return;
-    const std::scoped_lock lock(mutex_);
-    if (free_.size() == kMostBuffers) free_.erase(free_.begin());
-    free_.push_back(std::move(buffer));
-  }
-
- private:
-  static constexpr std::size_t kMostBytes = std::size_t{256} << 20, kMostBuffers = 2;
-  std::mutex mutex_;
-  std::vector<runtime::HostBuffer> free_;
-};
-
-// Goes back to its pool.
-struct PooledBuffer {
-  runtime::HostBuffer memory;
-  std::shared_ptr<BufferPool> pool;
-  PooledBuffer(runtime::HostBuffer m, std::shared_ptr<BufferPool> p)
-      : memory(std::move(m)), pool(std::move(p)) {}
-  PooledBuffer(PooledBuffer&&) = default;
-  ~PooledBuffer() {
-    if (pool) pool->give(std::move(memory));
-  }
-};
-
-constexpr std::uint64_t kManyShots = std::uint64_t{1} << 20;
-
-// Arrays from here on do not fit the caches of a core.
-constexpr std::size_t kPastCaches = std::size_t{4} << 20;
-
-// Where the bytes of one part of every shot go.
-struct PartSink {
-  std::uint64_t first, bits, row_bytes;
-  runtime::HostBuffer memory;
-  std::uint8_t* data;
-};
-
-class PySampler {
- public:
-  PySampler(const std::string& text, const std::string& name, ShotOutput output,
-            std::optional<std::uint64_t> seed, bool reference, const std::string& engine,
-            int threads, const std::string& device) {
-    options_.output = output;
-    options_.num_shots = kManyShots;  // for the choice of the engine: samplers are asked again
-    options_.reference = reference;
-    options_.num_threads = checked_threads(threads);
-    options_.engine = parse_sampling_engine(engine);
-    options_.gpus = stabilizer::shot_gpus(device);
-    options_.seed = seed ? *seed : draw_seed();
-    const nb::gil_scoped_release release;
-    const stabilizer::StabProgram program = lower_text(text, name, stabilizer::Rotations::kKeep);
-    counts_ = program.counts;
-    num_threads_ = runtime::wanted_num_threads(threads);
-    source_ = stabilizer::make_shot_source(program, options_);
-  }
-
-  /// Arrays [shots, bits] of 0 and 1, or [shots, bytes] with eight bits a byte, one a part.
-  nb::list sample(std::uint64_t shots, const std::vector<Part>& parts, bool bit_packed) {
-    std::vector<PartSink> sinks;
-    {
-      const nb::gil_scoped_release release;
-      const std::scoped_lock lock(mutex_);
-      for (const auto& [first, bits] : parts) {
-        const std::uint64_t row_bytes = bit_packed ? (bits + 7) / 8 : bits;
-        if (row_bytes && shots > (std::uint64_t{1} << 48) / row_bytes) {
-          throw Error(ExitCode::kResources, std::to_string(shots) + " shots of " +
-                                                std::to_string(bits) +
-                                                " bits do not fit memory: ask for fewer at a time");
-        }
-        sinks.push_back({first, bits, row_bytes, pool_->take(shots * row_bytes), nullptr});
-        sinks.back().data = sinks.back().memory.as<std::uint8_t>();
-      }
-      fill(shots, sinks, bit_packed);
-    }
-    nb::list arrays;
-    for (PartSink& sink : sinks) {
-      auto* data = sink.memory.as<std::uint8_t>();
-      PooledBuffer held(std::move(sink.memory), pool_);
-      if (bit_packed) {
-        arrays.append(own_array<std::uint8_t>(std::move(held), data, {shots, sink.row_bytes}));
-      } else {
-        arrays.append(own_array<bool>(std::move(held), reinterpret_cast<bool*>(data),
-                                      {shots, sink.row_bytes}));
-      }
-    }
-    return arrays;
-  }
-
-  /// Shots attempted, kept, and of these with each observable; the detectors of `words` are silent.
-  std::tuple<std::uint64_t, std::uint64_t, std::vector<std::uint64_t>> count_kept(
-      std::uint64_t shots, const std::string& words) {
-    const nb::gil_scoped_release release;
-    const std::scoped_lock lock(mutex_);
-    SampleOptions options = options_;
-    options.num_shots = shots;
-    options.num_threads = num_threads_;
-    options.must_be_zero = stabilizer::post_selection_mask(words, counts_.detectors);
-    const stabilizer::KeptShots k =
-        stabilizer::count_kept(*source_, options, [](std::uint64_t) { return true; });
-    options_.first_shot += shots;
-    std::vector<std::uint64_t> errors;
-    for (std::uint64_t l = 0; l < counts_.observables; ++l)
-      errors.push_back(k.ones[counts_.detectors + l]);
-    return {k.attempted, k.kept, errors};
-  }
-
-  const circuit::StabCounts& counts() const { return counts_; }
-  std::string explain() const { return source_->explain(); }
-  std::uint64_t seed() const { return options_.seed; }
-  std::uint64_t next_shot() const { return options_.first_shot; }
-  void go_to(std::uint64_t shot) { options_.first_shot = shot; }
-
- private:
-  // Every thread into its own part of the arrays.
-  void fill(std::uint64_t shots, const std::vector<PartSink>& sinks, bool bit_packed) {
-    const std::uint64_t stride = source_->row_stride();
-    std::vector<std::vector<std::uint8_t>> cut(
-        static_cast<std::size_t>(stabilizer::threads_for(*source_, num_threads_)));
-    stabilizer::fill_shots(*source_, options_.seed, options_.first_shot, shots, num_threads_,
-                           [&](const stabilizer::FilledRows& part) {
-                             for (const PartSink& sink : sinks) {
-                               copy_part(part.rows, stride, part.count, sink, bit_packed,
-                                         cut[static_cast<std::size_t>(part.thread)],
-                                         sink.data + part.first * sink.row_bytes);
-                             }
-                           });
-    options_.first_shot += shots;
-  }
-
-  static void copy_part(const std::uint8_t* rows, std::size_t stride, std::size_t n,
-                        const PartSink& sink, bool bit_packed, std::vector<std::uint8_t>& cut,
-                        std::uint8_t* out) {
-    const std::uint8_t* from = rows + sink.first / 8;
-    if (sink.first % 8) {
-      formats::cut_rows(rows, stride, n, sink.first, sink.bits, cut);
-      cut.resize(cut.size() + 64);  // which may be read
-      from = cut.data(), stride = (sink.bits + 7) / 8;
-    }
-    const bool past_caches = sink.memory.num_bytes() >= kPastCaches;
-    stream_rows(from, stride, n, {sink.bits, bit_packed}, past_caches, out);
-  }
-
-  std::mutex mutex_;
-  SampleOptions options_;
-  circuit::StabCounts counts_;
-  int num_threads_ = 1;
-  std::unique_ptr<ShotSource> source_;
-  std::shared_ptr<BufferPool> pool_ = std::make_shared<BufferPool>();
-};
-
-void bind_sampler(nb::module_& m) {
-  nb::class_<PySampler> c(m, "_Sampler");
-  c.def(
-      "__init__",
-      [](PySampler* self, const std::string& text, const std::string& name, bool detectors,
-         std::optional<std::uint64_t> seed, bool reference, const std::string& engine, int threads,
-         const std::string& device) {
-        new (self) PySampler(text, name, detectors ? ShotOutput::kDetectors : ShotOutput::kRecords,
-                             seed, reference, engine, threads, device);
-      },
-      "text"_a, "name"_a, "detectors"_a, "seed"_a.none(), "reference"_a, "engine"_a, "threads"_a,
-      "device"_a);
-  c.def("count_kept", &PySampler::count_kept, "shots"_a, "postselect"_a);
-  c.def("sample", &PySampler::sample, "shots"_a, "parts"_a, "bit_packed"_a);
-  c.def_prop_ro("num_measurements", [](const PySampler& s) { return s.counts().measurements; });
-  c.def_prop_ro("num_detectors", [](const PySampler& s) { return s.counts().detectors; });
-  c.def_prop_ro("num_observables", [](const PySampler& s) { return s.counts().observables; });
-  c.def_prop_ro("num_qubits", [](const PySampler& s) { return s.counts().qubits; });
-  c.def_prop_ro("seed", &PySampler::seed);
-  c.def_prop_ro("next_shot", &PySampler::next_shot);
-  c.def("go_to", &PySampler::go_to, "shot"_a, "The next shot is this one of the sequence.");
-  c.def("explain", &PySampler::explain);
+stabilizer::StabProgram lower_text(const std::string& text, const std::string& name) {
+  return stabilizer::lower(language::parse_stim(text, name), name);
 }
 
 class PyConverter {
@@ -290,7 +85,6 @@ void bind_converter(nb::module_& m) {
 }  // namespace
 
 void bind_stabilizer(nb::module_& m) {
-  bind_sampler(m);
   bind_converter(m);
   m.def(
       "_format_shots",
@@ -334,6 +128,41 @@ void bind_stabilizer(nb::module_& m) {
       "text"_a, "name"_a, "decompose_errors"_a, "flatten_loops"_a, "allow_gauge_detectors"_a,
       "approximate_disjoint_errors"_a, "ignore_decomposition_failures"_a,
       "block_decomposition_from_introducing_remnant_edges"_a);
+  m.def(
+      "_shortest_graphlike_error",
+      [](const std::string& text, const std::string& name, bool ignore_ungraphlike) {
+        const nb::gil_scoped_release release;
+        return language::print_dem(stabilizer::as_model(stabilizer::shortest_graphlike_error(
+            language::parse_dem(text, name), ignore_ungraphlike)));
+      },
+      "text"_a, "name"_a, "ignore_ungraphlike_errors"_a);
+  m.def(
+      "_diagram",
+      [](const std::string& text, const std::string& name, const std::string& type,
+         const std::string& ticks, bool is_model) {
+        const nb::gil_scoped_release release;
+        const stabilizer::DiagramKind kind = stabilizer::parse_diagram_kind(type);
+        if (is_model) {
+          if (kind != stabilizer::DiagramKind::kMatchGraph) {
+            throw Error(ExitCode::kUsage, "an error model has a matchgraph-svg only");
+          }
+          return stabilizer::match_graph_svg(language::parse_dem(text, name));
+        }
+        const circuit::StabilizerCircuit circuit = language::parse_stim(text, name);
+        switch (kind) {
+          case stabilizer::DiagramKind::kTimeline:
+            return stabilizer::timeline_svg(circuit, ticks.empty()
+                                                         ? stabilizer::TickRange{}
+                                                         : stabilizer::parse_tick_range(ticks));
+          case stabilizer::DiagramKind::kDetectorSlice:
+            return stabilizer::detector_slice_svg(circuit, stabilizer::parse_tick_range(ticks));
+          case stabilizer::DiagramKind::kMatchGraph:
+            break;
+        }
+        return stabilizer::match_graph_svg(
+            stabilizer::match_graph_model(stabilizer::lower(circuit, name)));
+      },
+      "text"_a, "name"_a, "type"_a, "ticks"_a, "is_model"_a);
 }
 
 }  // namespace tilewave::python

@@ -15,6 +15,7 @@ void bind_noise(nanobind::module_& m);
 void bind_simulate(nanobind::module_& m);
 void bind_result(nanobind::module_& m);
 void bind_state(nanobind::module_& m);
+void bind_sampler(nanobind::module_& m);
 void bind_stabilizer(nanobind::module_& m);
 void bind_field(nanobind::module_& m);
 void bind_parametric(nanobind::module_& m);

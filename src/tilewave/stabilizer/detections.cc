@@ -6,6 +6,7 @@
 #include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
 #include "tilewave/stabilizer/reference_sample.h"
+#include "tilewave/stabilizer/sweep_flips.h"
 
 namespace tilewave::stabilizer {
 namespace {
@@ -48,17 +49,6 @@ struct Collector {
   }
 };
 
-class SweepFlips : public SensitivityVisitor {
- public:
-  explicit SweepFlips(std::uint64_t num_sweep_bits) : flips(num_sweep_bits) {}
-  void noise(const Prim&, const SensitivityWalk&) override {}
-  void coin(const Prim*, std::uint32_t, const SymptomSet&) override {}
-  void sweep(const Prim& p, const SensitivityWalk& walk) override {
-    toggle(flips[p.b], walk.flips(p.p, p.a));
-  }
-  std::vector<SymptomSet> flips;
-};
-
 // The records of every detector and observable with what feedback on a record would flip.
 class WithFeedback : public SensitivityVisitor {
  public:
@@ -84,9 +74,7 @@ bool get(const std::uint8_t* row, std::uint64_t bit) { return (row[bit / 8] >> (
 }  // namespace
 
 DetectionConverter::DetectionConverter(const StabProgram& program, bool reference, bool feedback)
-    : num_detectors_(program.counts.detectors),
-      num_observables_(program.counts.observables),
-      num_sweep_bits_(program.counts.sweep_bits) {
+    : num_detectors_(program.counts.detectors), num_observables_(program.counts.observables) {
   if (program.counts.measurements > kMostBits || num_detectors_ > kMostBits) {
     throw Error(
         ExitCode::kResources,
@@ -121,11 +109,7 @@ DetectionConverter::DetectionConverter(const StabProgram& program, bool referenc
       if (parity) expected_[b / 8] |= static_cast<std::uint8_t>(1u << (b % 8));
     }
   }
-  if (num_sweep_bits_) {
-    SweepFlips flips(num_sweep_bits_);
-    SensitivityWalk(program, SymptomKind::kDetectors, flips).run();
-    sweep_flips_ = std::move(flips.flips);
-  }
+  sweep_flips_ = sweep_flips(program, SymptomKind::kDetectors);
 }
 
 void DetectionConverter::convert(const std::uint8_t* measurements, std::size_t stride,
@@ -140,14 +124,7 @@ void DetectionConverter::convert(const std::uint8_t* measurements, std::size_t s
         parity ^= get(measurements, records_[k]);
       out[b / 8] ^= static_cast<std::uint8_t>(parity << (b % 8));
     }
-    if (!sweep) continue;
-    for (std::uint64_t k = 0; k < num_sweep_bits_; ++k) {
-      if (!get(sweep + s * sweep_stride, k)) continue;
-      for (Symptom d : sweep_flips_[k]) {
-        const std::uint64_t b = d & kObservableBit ? num_detectors_ + (d & ~kObservableBit) : d;
-        out[b / 8] ^= static_cast<std::uint8_t>(1u << (b % 8));
-      }
-    }
+    if (sweep) flip_swept(sweep_flips_, sweep + s * sweep_stride, out);
   }
 }
 

@@ -26,12 +26,12 @@ class DetectionConverter {
                std::size_t sweep_stride, std::size_t num_shots, std::uint8_t* out) const;
 
  private:
-  std::uint64_t num_detectors_, num_observables_, num_sweep_bits_;
+  std::uint64_t num_detectors_, num_observables_;
   // Records of output bit b: records_[first_[b] .. first_[b + 1]).
   std::vector<std::uint64_t> first_;
   std::vector<std::uint64_t> records_;
   std::vector<std::uint8_t> expected_;  // a row
-  std::vector<SymptomSet> sweep_flips_;
+  std::vector<std::vector<std::uint32_t>> sweep_flips_;
 };
 
 }  // namespace tilewave::stabilizer

@@ -23,7 +23,8 @@ void check_shot_numbers(std::uint64_t first, std::uint64_t count, const char* ad
 }
 
 void fill_shots(ShotSource& source, std::uint64_t seed, std::uint64_t first, std::uint64_t count,
-                int num_threads, const std::function<void(const FilledRows&)>& take) {
+                int num_threads, const std::function<void(const FilledRows&)>& take,
+                const std::vector<std::uint64_t>& must_be_zero) {
   check_shot_numbers(first, count, "ask for fewer shots");
   if (count == 0) return;
   const std::uint64_t block = source.block_shots(), stride = source.row_stride();
@@ -40,6 +41,12 @@ void fill_shots(ShotSource& source, std::uint64_t seed, std::uint64_t first, std
       const std::shared_ptr<std::uint8_t[]> rows = source.row_memory(block * stride + 64);
       for (std::uint64_t b = next++; b < end_block && !has_failed && !stop.wanted(); b = next++) {
         const std::uint64_t from = std::max(first, b * block), to = std::min(end, (b + 1) * block);
+        if (!must_be_zero.empty()) {
+          const std::uint64_t kept = source.fill_kept(seed, b, from - b * block, to - b * block,
+                                                      thread, must_be_zero, rows.get());
+          take({rows.get(), from - first, kept, thread});
+          continue;
+        }
         source.fill_part(seed, b, from - b * block, to - b * block, thread, rows.get());
         take({rows.get() + (from - b * block) * stride, from - first, to - from, thread});
       }

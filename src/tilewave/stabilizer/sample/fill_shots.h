@@ -19,7 +19,8 @@ std::vector<int> shot_gpus(const std::string& device);
 /// `advice` says what to do.
 void check_shot_numbers(std::uint64_t first, std::uint64_t count, const char* advice);
 
-/// `rows` of a block, row_stride() bytes apart: shots [first, first + count) of those asked for.
+/// `rows` of a block, row_stride() bytes apart: shots [first, first + count) of those asked for, or
+/// `count` of them, in order, where some are discarded.
 struct FilledRows {
   const std::uint8_t* rows;
   std::uint64_t first, count;
@@ -27,9 +28,11 @@ struct FilledRows {
 };
 
 /// Makes shots [first, first + count) of the sequence of a seed and gives them to `take`, which
-/// several threads call at a time. 64 bytes behind the last row may be read. Throws as
+/// several threads call at a time, once a block. Shots with one of the bits of `must_be_zero` (b at
+/// word b / 64) are discarded; empty: none are. 64 bytes behind the last row may be read. Throws as
 /// check_shot_numbers(), and what an interrupt or `take` throws.
 void fill_shots(ShotSource& source, std::uint64_t seed, std::uint64_t first, std::uint64_t count,
-                int num_threads, const std::function<void(const FilledRows&)>& take);
+                int num_threads, const std::function<void(const FilledRows&)>& take,
+                const std::vector<std::uint64_t>& must_be_zero = {});
 
 }  // namespace tilewave::stabilizer

@@ -1,0 +1,72 @@
+"""Pictures of circuits in Stim's language and of error models."""
+from __future__ import annotations
+
+import os
+import re
+from typing import Any, Literal, Union
+
+from . import _core
+from ._types import Path, StimCircuit, StimModel
+from .circuits import read_text
+from .samplers import _model_text_of, _text_of
+
+DiagramType = Literal["timeline-svg", "detslice-svg", "matchgraph-svg"]
+
+
+class Diagram:
+    """An SVG; notebooks show it, str() is its text."""
+
+    def __init__(self, svg: str) -> None:
+        self._svg = svg
+
+    def __str__(self) -> str:
+        return self._svg
+
+    def _repr_svg_(self) -> str:
+        return self._svg
+
+    def write(self, path: Path) -> None:
+        """Into a file, which appears when it is whole."""
+        part = f"{os.fspath(path)}.part{os.getpid()}"
+        try:
+            with open(part, "w", encoding="utf-8") as file:
+                file.write(self._svg)
+            os.replace(part, path)
+        except BaseException:
+            if os.path.exists(part):
+                os.remove(part)
+            raise
+
+    def __repr__(self) -> str:
+        return f"<tilewave.Diagram: SVG, {len(self._svg)} characters>"
+
+
+def diagram(circuit: Union[StimCircuit, StimModel], type: DiagramType = "timeline-svg", *,
+            tick: Union[int, range, None] = None) -> Diagram:
+    """Draws a circuit, or the match graph of an error model.
+
+    - "timeline-svg": the operations, qubits as rows; ``tick`` chooses time steps: step k lies behind the k-th TICK.
+    - "detslice-svg": which Paulis every detector checks at ``tick``, a picture for each tick of a range.
+    - "matchgraph-svg": the errors between detectors, of a circuit (whose errors are decomposed where they can be), or of
+      a model, given as text, a path that ends in .dem, or a stim.DetectorErrorModel.
+
+    Raises ValueError for other types, ticks that are not there and circuits that cannot be read, MemoryError for pictures that
+    would be too large."""
+    if isinstance(tick, range):
+        if tick.step != 1 or len(tick) == 0 or tick.start < 0:
+            raise ValueError(f"ticks are a range with steps of one from 0 on, not {tick}")
+        ticks = f"{tick.start}:{tick.stop - 1}"
+    else:
+        ticks = "" if tick is None else str(int(tick))
+    if type.startswith("det") and not ticks:
+        raise ValueError("a detector slice is one of a moment: say which with tick=")
+    is_model, read = _is_model(circuit)
+    return Diagram(_core._diagram(*(read or (_model_text_of if is_model else _text_of)(circuit)), type, ticks, is_model))
+
+
+def _is_model(given: Any) -> tuple[bool, Any]:
+    """Whether it is an error model, and its text and name where it was read to find out."""
+    if not isinstance(given, (str, os.PathLike)):
+        return hasattr(given, "num_errors"), None
+    text, name = read_text(given)
+    return re.search(r"^\s*error\s*[(\[]", text, re.M | re.I) is not None, (text, name)

@@ -1,0 +1,150 @@
+"""Detector error models: shots of their errors.
+
+A model is a text in Stim's .dem language, the path of a file, or a stim.DetectorErrorModel.
+"""
+from __future__ import annotations
+
+from typing import Any, Optional
+
+import numpy as np
+
+from . import _core
+from ._types import Bits, Device, Path, Seed, StimModel
+from .runs import seed_of
+from .samplers import ShotFormat, _DetectorLayouts, _discarding, _model_text_of, _pack, _shot_threads, _shots
+
+
+class CompiledDemSampler(_DetectorLayouts):
+    """Samples the errors of a detector error model, and with them its detectors and observables."""
+
+    def __init__(self, model: StimModel, *, seed: Seed = None, threads: Optional[int] = None, device: Device = "cpu") -> None:
+        self._arguments = (*_model_text_of(model), seed_of(seed), _shot_threads(threads, device), device)
+        self._make()
+
+    def _make(self, next_shot=0):
+        text, name, seed, threads, device = self._arguments
+        self._sampler = _core._Sampler._of_model(text, name, False, seed, threads, device)
+        self._sampler.go_to(next_shot)
+        self._with_errors = None  # the sampler whose rows have the errors too, once they are asked for
+
+    def __reduce__(self) -> Any:
+        text, name, _, threads, device = self._arguments
+        return _restored, (type(self), (text, name, self.seed, threads, device), self._sampler.next_shot)
+
+    @property
+    def num_detectors(self) -> int:
+        return int(self._sampler.num_detectors)
+
+    @property
+    def num_observables(self) -> int:
+        return int(self._sampler.num_observables)
+
+    @property
+    def num_errors(self) -> int:
+        """Of the unrolled model, in the order of its text."""
+        return int(self._sampler.num_errors)
+
+    @property
+    def seed(self) -> int:
+        """Of the sequence of shots."""
+        return int(self._sampler.seed)
+
+    def sample(self, shots: int, *, bit_packed: bool = False, return_errors: bool = False,
+               recorded_errors_to_replay: Optional[Bits] = None, postselection_mask: Optional[Bits] = None,
+               postselected_observables_mask: Optional[Bits] = None) -> tuple[Bits, Bits, Optional[Bits]]:
+        """Three arrays (detectors, observables, errors): bool [shots, num_detectors], [shots, num_observables] and [shots,
+        num_errors]; with ``bit_packed`` uint8 with eight bits a byte, the lowest first. The third is None without
+        ``return_errors``; with it, shots of the same seed are other ones. ``recorded_errors_to_replay``: the errors of each
+        shot, bool [shots, num_errors] or packed, in the place of drawn ones. The masks are those of
+        `CompiledDetectorSampler.sample`: shots that they discard are left out. Raises ValueError for arrays of another
+        shape or type."""
+        shots, num_dets, num_obs = _shots(shots), self.num_detectors, self.num_observables
+        parts = [(0, num_dets), (num_dets, num_obs)]
+        masks = postselection_mask, postselected_observables_mask
+        if recorded_errors_to_replay is not None:
+            return self._replay(shots, recorded_errors_to_replay, parts, bit_packed, return_errors, masks)
+        if not return_errors:
+            return (*self._sampler.sample(shots, parts, bit_packed, None, _discarding(num_dets, num_obs, *masks)), None)
+        if self._with_errors is None:
+            text, name, _, threads, device = self._arguments
+            self._with_errors = _core._Sampler._of_model(text, name, True, self.seed, threads, device)
+        parts.append((num_dets + num_obs, self.num_errors))
+        self._with_errors.go_to(self._sampler.next_shot)
+        out = self._with_errors.sample(shots, parts, bit_packed, None,
+                                       _discarding(num_dets, num_obs, *masks, further_bits=self.num_errors))
+        self._sampler.go_to(self._with_errors.next_shot)
+        return tuple(out)
+
+    def _replay(self, shots, errors, parts, bit_packed, return_errors, masks):
+        errors = np.asarray(errors)
+        if errors.ndim != 2 or errors.shape[0] != shots or (errors.dtype == np.bool_ and errors.shape[1] != self.num_errors):
+            raise ValueError(f"recorded_errors_to_replay is an array [{shots}, {self.num_errors}] of bool, or packed in uint8, "
+                             f"not {errors.dtype} {list(errors.shape)}")
+        packed = _pack(errors)
+        discard = _discarding(*(bits for _, bits in parts), *masks)
+        if discard is not None:
+            rows = self._sampler.replay(packed, [(0, sum(bits for _, bits in parts))], True)[0]
+            packed = np.ascontiguousarray(packed[~np.any(rows & discard, axis=1)])
+        dets, obs = self._sampler.replay(packed, parts, bit_packed)
+        if not return_errors:
+            return dets, obs, None
+        if bit_packed:
+            return dets, obs, packed
+        return dets, obs, np.unpackbits(packed, axis=1, count=self.num_errors, bitorder="little").view(np.bool_)
+
+    def sample_bit_packed(self, shots: int, **options: Any) -> tuple[Bits, Bits, Optional[Bits]]:
+        return self.sample(shots, bit_packed=True, **options)
+
+    def sample_write(self, shots: int, *, det_out_file: Optional[Path], det_out_format: ShotFormat = "01",
+                     obs_out_file: Optional[Path] = None, obs_out_format: ShotFormat = "01",
+                     err_out_file: Optional[Path] = None, err_out_format: ShotFormat = "01") -> None:
+        """Writes the detectors, the observables and the errors of shots to the files that are named, in Stim's formats: 01,
+        b8, r8, ptb64, hits or dets."""
+        shots = _shots(shots)
+        outputs = [(det_out_file, det_out_format, 0, (0, self.num_detectors, 0)),
+                   (obs_out_file, obs_out_format, 1, (0, 0, self.num_observables)),
+                   (err_out_file, err_out_format, 2, (self.num_errors, 0, 0))]
+        outputs = [(open(path, "wb"), *rest) for path, *rest in outputs if path is not None]
+        try:
+            chunk = max(64, min(1 << 16, (1 << 29) // max(1, self.num_detectors + self.num_errors))) // 64 * 64
+            while shots > 0:
+                now = min(chunk, shots)
+                rows = self.sample(now, bit_packed=True, return_errors=err_out_file is not None)
+                for file, form, which, layout in outputs:
+                    file.write(_core._format_shots(rows[which], *layout, form))
+                shots -= now
+        finally:
+            for file, *_ in outputs:
+                file.close()
+
+    def explain(self) -> str:
+        """The program of the sparse engine."""
+        return self._sampler.explain()
+
+    def __repr__(self) -> str:
+        return (f"<tilewave.CompiledDemSampler: {_core._counted(self.num_errors, 'error')}, "
+                f"{_core._counted(self.num_detectors, 'detector')}, {_core._counted(self.num_observables, 'observable')}>")
+
+
+def _restored(kind, arguments, next_shot):
+    """The sampler in another process: it goes on with the same shots."""
+    sampler = kind.__new__(kind)
+    sampler._arguments = arguments
+    sampler._make(next_shot)
+    return sampler
+
+
+def compile_dem_sampler(model: StimModel, *, seed: Seed = None, threads: Optional[int] = None,
+                        device: Device = "cpu") -> CompiledDemSampler:
+    """A sampler of a detector error model: a text, a path or a stim.DetectorErrorModel; see compile_sampler."""
+    return CompiledDemSampler(model, seed=seed, threads=threads, device=device)
+
+
+def shortest_graphlike_error(model: StimModel, *, ignore_ungraphlike_errors: bool = True) -> str:
+    """The fewest errors that flip an observable and no detector, among those that flip at most two detectors: as a model
+    of errors that happen, the text of a `.dem`. Their number is the distance that a matching decoder sees. By default the
+    model's errors of more than two detectors, and decomposed ones, are left out, and the number bounds the distance for
+    every decoder; with ``ignore_ungraphlike_errors=False`` the parts of decomposed errors count one by one. ``model``: a
+    text, a path or a stim.DetectorErrorModel; that of a circuit is ``detector_error_model(circuit)``. Raises ValueError where
+    there are no such errors, and for errors or parts of more than two detectors that are not left out."""
+    return _core._shortest_graphlike_error(*_model_text_of(model), ignore_ungraphlike_errors)

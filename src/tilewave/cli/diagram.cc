@@ -1,0 +1,72 @@
+// tilewave diagram: pictures of a circuit or its error model.
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "tilewave/base/error.h"
+#include "tilewave/cli/commands.h"
+#include "tilewave/cli/output_files.h"
+#include "tilewave/cli/stim_files.h"
+#include "tilewave/language/stim/dem_text.h"
+#include "tilewave/language/stim/text.h"
+#include "tilewave/stabilizer/diagram/diagram.h"
+
+namespace tilewave::cli {
+namespace {
+
+struct DiagramFlags {
+  std::string in, out, type, tick;
+};
+
+std::string draw(const DiagramFlags& f) {
+  const stabilizer::DiagramKind kind = stabilizer::parse_diagram_kind(f.type);
+  StimFile in(f.in, "rb");
+  if (kind == stabilizer::DiagramKind::kMatchGraph) {
+    if (!f.tick.empty())
+      throw Error(ExitCode::kUsage, "a match graph has no ticks: leave --tick out");
+    if (std::string_view(f.in).ends_with(".dem"))
+      return stabilizer::match_graph_svg(language::parse_dem(in.read_all(), in.name()));
+    return stabilizer::match_graph_svg(stabilizer::match_graph_model(
+        stabilizer::lower(language::parse_stim(in.read_all(), in.name()), in.name())));
+  }
+  const circuit::StabilizerCircuit circuit = language::parse_stim(in.read_all(), in.name());
+  if (kind == stabilizer::DiagramKind::kTimeline) {
+    return stabilizer::timeline_svg(
+        circuit, f.tick.empty() ? stabilizer::TickRange{} : stabilizer::parse_tick_range(f.tick));
+  }
+  if (f.tick.empty())
+    throw Error(ExitCode::kUsage, "a detector slice is one of a moment: say which with --tick");
+  return stabilizer::detector_slice_svg(circuit, stabilizer::parse_tick_range(f.tick));
+}
+
+}  // namespace
+
+void add_diagram_command(CLI::App& app) {
+  CLI::App* command =
+      app.add_subcommand("diagram", "pictures of a circuit in Stim's language, as SVG");
+  auto f = std::make_shared<DiagramFlags>();
+  command
+      ->add_option("--type", f->type,
+                   "timeline-svg: operations; detslice-svg: what detectors check at a tick; "
+                   "matchgraph-svg: errors between detectors, of a circuit or a .dem file")
+      ->required()
+      ->check(
+          CLI::IsMember(std::vector<std::string>{"timeline-svg", "detslice-svg", "matchgraph-svg",
+                                                 "detector-slice-svg", "match-graph-svg"}));
+  command->add_option("--in", f->in, "input file (standard input when left out)");
+  command->add_option("--out", f->out, "output file (standard output when left out)");
+  command->add_option("--tick", f->tick,
+                      "ticks, 3 or 3:7: the steps of a time line (all when left out), the moments "
+                      "of detector slices");
+  command->callback([f] {
+    need_distinct_files({f->in}, {{"--out", f->out}});
+    const std::string picture = draw(*f);
+    StimFile out(f->out, "wb");
+    out.write(picture);
+    out.flush();
+  });
+}
+
+}  // namespace tilewave::cli

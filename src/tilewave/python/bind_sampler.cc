@@ -1,0 +1,482 @@
+// Samplers of circuits in Stim's language and of error models. A sampler hands out the shots of one
+// endless sequence: sample(a), then sample(b) are the shots of sample(a + b). Shots with sweep bits,
+// and shots of which some are discarded, go through a buffer of packed rows: the others go from the
+// engine into the arrays.
+#include <cstring>
+#include <mutex>
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include "tilewave/base/error.h"
+#include "tilewave/base/random_seed.h"
+#include "tilewave/formats/shots/shots.h"
+#include "tilewave/language/stim/dem_text.h"
+#include "tilewave/language/stim/text.h"
+#include "tilewave/python/arrays-inl.h"
+#include "tilewave/python/bind.h"
+#include "tilewave/python/rooms-inl.h"
+#include "tilewave/python/stream_rows.h"
+#include "tilewave/runtime/threads.h"
+#include "tilewave/stabilizer/model_rows.h"
+#include "tilewave/stabilizer/sample/fill_shots.h"
+#include "tilewave/stabilizer/sample/post_select.h"
+#include "tilewave/stabilizer/sample/sampler.h"
+#include "tilewave/stabilizer/sample/shot_layouts.h"
+#include "tilewave/stabilizer/sweep_flips.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace tilewave::python {
+namespace {
+
+using stabilizer::SampleOptions;
+using stabilizer::ShotOutput;
+using stabilizer::ShotSource;
+using Part = std::pair<std::uint64_t, std::uint64_t>;  // first bit, bits
+using PackedRows = ConstArray<std::uint8_t>;
+
+// Memory of arrays that Python has let go of, for the next ones of a sampler: fresh memory costs as
+// much time as the shots do.
+class BufferPool {
+ public:
+  runtime::HostBuffer take(std::size_t num_bytes) {
+    const std::scoped_lock lock(mutex_);
+    for (auto it = free_.begin(); it != free_.end(); ++it) {
+      if (it->num_bytes() < num_bytes || it->num_bytes() > 2 * num_bytes) continue;
+      runtime::HostBuffer buffer = std::move(*it);
+      free_.erase(it);
+      return buffer;
+    }
+    return runtime::HostBuffer(num_bytes);
+  }
+  void give(runtime::HostBuffer buffer) {
+    if (buffer.num_bytes() > kMostBytes) return;
+    const std::scoped_lock lock(mutex_);
+    if (free_.size() == kMostBuffers) free_.erase(free_.begin());
+    free_.push_back(std::move(buffer));
+  }
+
+ private:
+  static constexpr std::size_t kMostBytes = std::size_t{256} << 20, kMostBuffers = 2;
+  std::mutex mutex_;
+  std::vector<runtime::HostBuffer> free_;
+};
+
+// Goes back to its pool.
+struct PooledBuffer {
+  runtime::HostBuffer memory;
+  std::shared_ptr<BufferPool> pool;
+  PooledBuffer(runtime::HostBuffer m, std::shared_ptr<BufferPool> p)
+      : memory(std::move(m)), pool(std::move(p)) {}
+  PooledBuffer(PooledBuffer&&) = default;
+  ~PooledBuffer() {
+    if (pool) pool->give(std::move(memory));
+  }
+};
+
+constexpr std::uint64_t kManyShots = std::uint64_t{1} << 20;
+
+// Arrays from here on do not fit the caches of a core.
+constexpr std::size_t kPastCaches = std::size_t{4} << 20;
+
+// Of packed rows that wait to be looked through.
+constexpr std::uint64_t kRowBytes = std::uint64_t{16} << 20;
+
+// Where the bytes of one part of every shot go.
+struct PartSink {
+  std::uint64_t first, bits, row_bytes;
+  runtime::HostBuffer memory;
+  std::uint8_t* data;
+};
+
+// What a call takes beside the number of shots; rows of bytes hold eight bits each.
+struct ShotWishes {
+  std::vector<Part> parts;
+  bool bit_packed = false;
+  std::optional<PackedRows> sweep;    // a row a shot, or one row for all
+  std::optional<PackedRows> discard;  // one row: a shot with one of these bits is not given
+};
+
+class PySampler {
+ public:
+  PySampler(const std::string& text, const std::string& name, ShotOutput output,
+            std::optional<std::uint64_t> seed, bool reference, const std::string& engine,
+            int threads, const std::string& device) {
+    options_.output = output;
+    options_.num_shots = kManyShots;  // for the choice of the engine: samplers are asked again
+    options_.reference = reference;
+    options_.num_threads = checked_threads(threads);
+    options_.engine = parse_sampling_engine(engine);
+    options_.gpus = stabilizer::shot_gpus(device);
+    options_.seed = seed ? *seed : draw_seed();
+    const nb::gil_scoped_release release;
+    stabilizer::StabProgram program =
+        stabilizer::lower(language::parse_stim(text, name), name, stabilizer::Rotations::kKeep);
+    counts_ = program.counts;
+    num_threads_ = runtime::wanted_num_threads(threads);
+    source_ = stabilizer::make_shot_source(program, options_);
+    if (counts_.sweep_bits > 0) swept_ = std::move(program);
+  }
+
+  /// Of an error model; `with_errors`: a further bit for every error.
+  PySampler(const std::string& text, const std::string& name, bool with_errors,
+            std::optional<std::uint64_t> seed, int threads, const std::string& device) {
+    options_.gpus = stabilizer::shot_gpus(device);
+    options_.num_threads = checked_threads(threads);
+    options_.seed = seed ? *seed : draw_seed();
+    const nb::gil_scoped_release release;
+    model_ = stabilizer::model_rows(language::parse_dem(text, name), with_errors, name);
+    counts_.detectors = model_->num_detectors;
+    counts_.observables = model_->num_observables;
+    num_threads_ = runtime::wanted_num_threads(threads);
+    source_ = stabilizer::make_shot_source(model_->program(), options_.gpus);
+  }
+
+  /// Arrays [shots, bits] of 0 and 1, or [shots, bytes] with eight bits a byte, one a part. Where
+  /// shots are discarded, the arrays have the kept ones only.
+  nb::list sample(std::uint64_t shots, const ShotWishes& wishes) {
+    if (wishes.sweep || wishes.discard) return sample_through_rows(shots, wishes);
+    std::vector<PartSink> sinks;
+    {
+      const nb::gil_scoped_release release;
+      const std::scoped_lock lock(mutex_);
+      for (const auto& [first, bits] : wishes.parts) {
+        const std::uint64_t row_bytes = bytes_of_row(bits, wishes.bit_packed, shots);
+        sinks.push_back({first, bits, row_bytes, pool_->take(shots * row_bytes), nullptr});
+        sinks.back().data = sinks.back().memory.as<std::uint8_t>();
+      }
+      fill(shots, sinks, wishes.bit_packed);
+    }
+    nb::list arrays;
+    for (PartSink& sink : sinks) {
+      auto* data = sink.memory.as<std::uint8_t>();
+      append_array(PooledBuffer(std::move(sink.memory), pool_), data, wishes.bit_packed, shots,
+                   sink.row_bytes, arrays);
+    }
+    return arrays;
+  }
+
+  /// Of an error model: the parts of shots whose errors are given, packed in rows.
+  nb::list replay(const PackedRows& errors, const std::vector<Part>& parts, bool bit_packed) {
+    TW_CHECK(model_, "only the errors of a model are replayed");
+    const std::size_t stride = (model_->errors.size() + 7) / 8;
+    if (errors.ndim() != 2 || errors.shape(1) != stride) {
+      throw Error(ExitCode::kUsage, "recorded errors must have " +
+                                        std::to_string(model_->errors.size()) +
+                                        " bits a shot: an array [shots, " + std::to_string(stride) +
+                                        "] of packed bytes");
+    }
+    const std::size_t shots = errors.shape(0);
+    std::vector<std::vector<std::uint8_t>> out(parts.size());
+    {
+      const nb::gil_scoped_release release;
+      std::vector<std::uint8_t> rows(shots * model_->row_bytes() + 64);
+      model_->replay(errors.data(), stride, shots, rows.data());
+      for (std::size_t k = 0; k < parts.size(); ++k)
+        add_part(rows.data(), model_->row_bytes(), shots, parts[k], bit_packed, out[k]);
+    }
+    return arrays_of(std::move(out), parts, bit_packed, shots);
+  }
+
+  /// [num_bits, ceil(shots / 8)]: a row a bit.
+  Array<std::uint8_t> sample_bit_rows(std::uint64_t shots) {
+    std::vector<std::uint8_t> rows;
+    {
+      const nb::gil_scoped_release release;
+      const std::scoped_lock lock(mutex_);
+      bytes_of_row(source_->num_bits(), true, shots);
+      rows = stabilizer::sample_bit_rows(*source_, next(shots));
+      options_.first_shot += shots;
+    }
+    return own_vector<std::uint8_t>(std::move(rows), {source_->num_bits(), (shots + 7) / 8});
+  }
+
+  /// Offsets and numbers of the ones of the first bits.
+  nb::tuple sample_lists(std::uint64_t shots, std::uint64_t num_bits) {
+    stabilizer::ShotLists lists;
+    {
+      const nb::gil_scoped_release release;
+      const std::scoped_lock lock(mutex_);
+      bytes_of_row(source_->num_bits(), true, shots);
+      lists = stabilizer::sample_lists(*source_, next(shots), num_bits);
+      options_.first_shot += shots;
+    }
+    return nb::make_tuple(own_vector<std::int64_t>(std::move(lists.offsets)),
+                          own_vector<std::uint32_t>(std::move(lists.hits)));
+  }
+
+  /// Shots attempted, kept, and of these with each observable; the detectors of `words` are silent.
+  std::tuple<std::uint64_t, std::uint64_t, std::vector<std::uint64_t>> count_kept(
+      std::uint64_t shots, const std::string& words) {
+    const nb::gil_scoped_release release;
+    const std::scoped_lock lock(mutex_);
+    SampleOptions options = options_;
+    options.num_shots = shots;
+    options.num_threads = num_threads_;
+    options.must_be_zero = stabilizer::post_selection_mask(words, counts_.detectors);
+    const stabilizer::KeptShots k =
+        stabilizer::count_kept(*source_, options, [](std::uint64_t) { return true; });
+    options_.first_shot += shots;
+    std::vector<std::uint64_t> errors;
+    for (std::uint64_t l = 0; l < counts_.observables; ++l)
+      errors.push_back(k.ones[counts_.detectors + l]);
+    return {k.attempted, k.kept, errors};
+  }
+
+  const circuit::StabCounts& counts() const { return counts_; }
+  std::uint64_t num_errors() const { return model_ ? model_->errors.size() : 0; }
+  std::string explain() const { return source_->explain(); }
+  std::uint64_t seed() const { return options_.seed; }
+  std::uint64_t next_shot() const { return options_.first_shot; }
+  void go_to(std::uint64_t shot) { options_.first_shot = shot; }
+
+ private:
+  stabilizer::ShotStretch next(std::uint64_t shots) const {
+    return {options_.seed, options_.first_shot, shots, num_threads_};
+  }
+
+  static std::uint64_t bytes_of_row(std::uint64_t bits, bool bit_packed, std::uint64_t shots) {
+    const std::uint64_t row_bytes = bit_packed ? (bits + 7) / 8 : bits;
+    if (row_bytes && shots > (std::uint64_t{1} << 48) / row_bytes) {
+      throw Error(ExitCode::kResources, std::to_string(shots) + " shots of " +
+                                            std::to_string(bits) +
+                                            " bits do not fit memory: ask for fewer at a time");
+    }
+    return row_bytes;
+  }
+
+  template <class Owner>
+  static void append_array(Owner&& owner, std::uint8_t* data, bool bit_packed, std::size_t shots,
+                           std::size_t row_bytes, nb::list& arrays) {
+    if (bit_packed) {
+      arrays.append(own_array<std::uint8_t>(std::forward<Owner>(owner), data, {shots, row_bytes}));
+    } else {
+      arrays.append(own_array<bool>(std::forward<Owner>(owner), reinterpret_cast<bool*>(data),
+                                    {shots, row_bytes}));
+    }
+  }
+
+  static nb::list arrays_of(std::vector<std::vector<std::uint8_t>> out,
+                            const std::vector<Part>& parts, bool bit_packed, std::size_t shots) {
+    nb::list arrays;
+    for (std::size_t k = 0; k < parts.size(); ++k) {
+      std::uint8_t* data = out[k].data();
+      const std::uint64_t bits = parts[k].second;
+      append_array(std::move(out[k]), data, bit_packed, shots, bit_packed ? (bits + 7) / 8 : bits,
+                   arrays);
+    }
+    return arrays;
+  }
+
+  // Appends the bits of a part of packed rows, behind which 64 bytes may be read.
+  static void add_part(const std::uint8_t* rows, std::size_t stride, std::size_t n, Part part,
+                       bool bit_packed, std::vector<std::uint8_t>& out) {
+    const RowForm form{part.second, bit_packed};
+    std::vector<std::uint8_t> cut;
+    const std::uint8_t* from = rows + part.first / 8;
+    if (part.first % 8) {
+      formats::cut_rows(rows, stride, n, part.first, part.second, cut);
+      cut.resize(cut.size() + 64);
+      from = cut.data(), stride = (part.second + 7) / 8;
+    }
+    const std::size_t before = out.size();
+    out.resize(before + n * form.bytes());
+    stream_rows(from, stride, n, form, false, out.data() + before);
+  }
+
+  void check(const ShotWishes& wishes, std::uint64_t shots) const {
+    TW_CHECK(!wishes.sweep || !wishes.discard, "sweep bits would change what is discarded");
+    if (wishes.sweep) {
+      if (swept_ && swept_->num_rotations > 0) {
+        throw Error(ExitCode::kUsage,
+                    "sweep bits are for circuits of Clifford gates: this one has rotations, whose "
+                    "outcomes a Pauli changes otherwise than by flips");
+      }
+      const std::uint64_t bytes = (counts_.sweep_bits + 7) / 8;
+      const PackedRows& rows = *wishes.sweep;
+      if (rows.ndim() != 2 || rows.shape(1) != bytes ||
+          (rows.shape(0) != 1 && rows.shape(0) != shots)) {
+        throw Error(ExitCode::kUsage, "sweep_bits must have " + std::to_string(counts_.sweep_bits) +
+                                          " bits for each of the " + std::to_string(shots) +
+                                          " shots, or a row for all");
+      }
+    }
+    if (wishes.discard) {
+      TW_CHECK(wishes.discard->ndim() == 1 && wishes.discard->shape(0) == source_->row_bytes(),
+               "a mask has the bytes of a row");
+    }
+  }
+
+  nb::list sample_through_rows(std::uint64_t shots, const ShotWishes& wishes) {
+    check(wishes, shots);
+    std::vector<std::vector<std::uint8_t>> out(wishes.parts.size());
+    std::size_t kept = 0;
+    {
+      const nb::gil_scoped_release release;
+      const std::scoped_lock lock(mutex_);
+      for (const auto& [first, bits] : wishes.parts) bytes_of_row(bits, wishes.bit_packed, shots);
+      if (wishes.sweep) find_sweep_flips();
+      const std::uint64_t bytes = source_->row_bytes(), block = source_->block_shots();
+      const std::uint64_t at_once =
+          std::max<std::uint64_t>(1, kRowBytes / (bytes + 1) / block) * block;
+      std::vector<std::uint8_t> rows;
+      for (std::uint64_t done = 0; done < shots;) {
+        const std::uint64_t now = std::min(at_once, shots - done);
+        for (const KeptRows& part : fill_rows(wishes, done, now, rows)) {
+          for (std::size_t k = 0; k < wishes.parts.size(); ++k)
+            add_part(part.rows, bytes, part.count, wishes.parts[k], wishes.bit_packed, out[k]);
+          kept += part.count;
+        }
+        if (done == 0 && now < shots) {  // about as many will be kept of the others
+          for (std::vector<std::uint8_t>& array : out)
+            array.reserve(static_cast<std::size_t>(static_cast<double>(array.size()) * 1.02 *
+                                                   static_cast<double>(shots) /
+                                                   static_cast<double>(now)));
+        }
+        done += now;
+      }
+    }
+    return arrays_of(std::move(out), wishes.parts, wishes.bit_packed, kept);
+  }
+
+  struct KeptRows {
+    const std::uint8_t* rows;
+    std::size_t count;
+  };
+  // The next `count` shots, which are those from `first` on of a call: every thread looks its rows
+  // through while they are in its cache, and leaves those that stay in `rows`.
+  std::vector<KeptRows> fill_rows(const ShotWishes& wishes, std::uint64_t first,
+                                  std::uint64_t count, std::vector<std::uint8_t>& rows) {
+    const std::uint64_t stride = source_->row_stride(), bytes = source_->row_bytes();
+    const std::uint64_t block = source_->block_shots(), start = options_.first_shot;
+    const std::uint64_t num_blocks = (start + count - 1) / block - start / block + 1;
+    const std::size_t room = block * bytes + 64;  // of a block
+    rows.resize(num_blocks * room);
+    std::vector<std::uint64_t> must_be_zero;
+    if (wishes.discard) {
+      must_be_zero.resize((bytes + 7) / 8);
+      std::memcpy(must_be_zero.data(), wishes.discard->data(), bytes);
+    }
+    std::vector<KeptRows> parts(num_blocks);
+    stabilizer::fill_shots(
+        *source_, options_.seed, start, count, num_threads_,
+        [&](const stabilizer::FilledRows& part) {
+          const std::uint64_t number = (start + part.first) / block - start / block;
+          std::uint8_t* out = rows.data() + number * room;
+          for (std::uint64_t s = 0; s < part.count; ++s) {
+            std::memcpy(out + s * bytes, part.rows + s * stride, bytes);
+            if (wishes.sweep) flip_sweep(*wishes.sweep, first + part.first + s, out + s * bytes);
+          }
+          parts[number] = {out, part.count};
+        },
+        must_be_zero);
+    options_.first_shot += count;
+    return parts;
+  }
+
+  void flip_sweep(const PackedRows& sweep, std::uint64_t shot, std::uint8_t* row) const {
+    const std::uint64_t of = sweep.shape(0) == 1 ? 0 : shot;
+    stabilizer::flip_swept(sweep_flips_, sweep.data() + of * sweep.shape(1), row);
+  }
+
+  void find_sweep_flips() {
+    if (!sweep_flips_.empty() || !swept_) return;
+    sweep_flips_ = stabilizer::sweep_flips(*swept_, options_.output == ShotOutput::kRecords
+                                                        ? stabilizer::SymptomKind::kRecords
+                                                        : stabilizer::SymptomKind::kDetectors);
+    swept_.reset();
+  }
+
+  // Every thread into its own part of the arrays.
+  void fill(std::uint64_t shots, const std::vector<PartSink>& sinks, bool bit_packed) {
+    const std::uint64_t stride = source_->row_stride();
+    std::vector<std::vector<std::uint8_t>> cut(
+        static_cast<std::size_t>(stabilizer::threads_for(*source_, num_threads_)));
+    stabilizer::fill_shots(*source_, options_.seed, options_.first_shot, shots, num_threads_,
+                           [&](const stabilizer::FilledRows& part) {
+                             for (const PartSink& sink : sinks) {
+                               copy_part(part.rows, stride, part.count, sink, bit_packed,
+                                         cut[static_cast<std::size_t>(part.thread)],
+                                         sink.data + part.first * sink.row_bytes);
+                             }
+                           });
+    options_.first_shot += shots;
+  }
+
+  static void copy_part(const std::uint8_t* rows, std::size_t stride, std::size_t n,
+                        const PartSink& sink, bool bit_packed, std::vector<std::uint8_t>& cut,
+                        std::uint8_t* out) {
+    const std::uint8_t* from = rows + sink.first / 8;
+    if (sink.first % 8) {
+      formats::cut_rows(rows, stride, n, sink.first, sink.bits, cut);
+      cut.resize(cut.size() + 64);  // which may be read
+      from = cut.data(), stride = (sink.bits + 7) / 8;
+    }
+    const bool past_caches = sink.memory.num_bytes() >= kPastCaches;
+    stream_rows(from, stride, n, {sink.bits, bit_packed}, past_caches, out);
+  }
+
+  std::mutex mutex_;
+  SampleOptions options_;
+  circuit::StabCounts counts_;
+  std::optional<stabilizer::StabProgram> swept_;  // until its sweep bits are first asked for
+  std::vector<std::vector<std::uint32_t>> sweep_flips_;
+  std::optional<stabilizer::ModelRows> model_;
+  int num_threads_ = 1;
+  std::unique_ptr<ShotSource> source_;
+  std::shared_ptr<BufferPool> pool_ = std::make_shared<BufferPool>();
+};
+
+}  // namespace
+
+void bind_sampler(nb::module_& m) {
+  nb::class_<PySampler> c(m, "_Sampler");
+  c.def(
+      "__init__",
+      [](PySampler* self, const std::string& text, const std::string& name, bool detectors,
+         std::optional<std::uint64_t> seed, bool reference, const std::string& engine, int threads,
+         const std::string& device) {
+        new (self) PySampler(text, name, detectors ? ShotOutput::kDetectors : ShotOutput::kRecords,
+                             seed, reference, engine, threads, device);
+      },
+      "text"_a, "name"_a, "detectors"_a, "seed"_a.none(), "reference"_a, "engine"_a, "threads"_a,
+      "device"_a);
+  c.def_static(
+      "_of_model",
+      [](const std::string& text, const std::string& name, bool with_errors,
+         std::optional<std::uint64_t> seed, int threads, const std::string& device) {
+        return std::make_unique<PySampler>(text, name, with_errors, seed, threads, device);
+      },
+      "text"_a, "name"_a, "with_errors"_a, "seed"_a.none(), "threads"_a, "device"_a);
+  c.def("count_kept", &PySampler::count_kept, "shots"_a, "postselect"_a);
+  c.def(
+      "sample",
+      [](PySampler& self, std::uint64_t shots, std::vector<Part> parts, bool bit_packed,
+         std::optional<PackedRows> sweep, std::optional<PackedRows> discard) {
+        return self.sample(shots,
+                           {std::move(parts), bit_packed, std::move(sweep), std::move(discard)});
+      },
+      "shots"_a, "parts"_a, "bit_packed"_a, "sweep"_a = nb::none(), "discard"_a = nb::none());
+  c.def("sample_bit_rows", &PySampler::sample_bit_rows, "shots"_a);
+  c.def("sample_lists", &PySampler::sample_lists, "shots"_a, "num_bits"_a);
+  c.def("replay", &PySampler::replay, "errors"_a, "parts"_a, "bit_packed"_a);
+  c.def_prop_ro("num_measurements", [](const PySampler& s) { return s.counts().measurements; });
+  c.def_prop_ro("num_detectors", [](const PySampler& s) { return s.counts().detectors; });
+  c.def_prop_ro("num_observables", [](const PySampler& s) { return s.counts().observables; });
+  c.def_prop_ro("num_qubits", [](const PySampler& s) { return s.counts().qubits; });
+  c.def_prop_ro("num_sweep_bits", [](const PySampler& s) { return s.counts().sweep_bits; });
+  c.def_prop_ro("num_errors", &PySampler::num_errors);
+  c.def_prop_ro("seed", &PySampler::seed);
+  c.def_prop_ro("next_shot", &PySampler::next_shot);
+  c.def("go_to", &PySampler::go_to, "shot"_a, "The next shot is this one of the sequence.");
+  c.def("explain", &PySampler::explain);
+}
+
+}  // namespace tilewave::python

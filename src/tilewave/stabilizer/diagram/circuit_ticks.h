@@ -1,0 +1,34 @@
+// The part of a circuit between two of its TICKs, as a circuit of its own.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <vector>
+
+#include "tilewave/circuit/stabilizer_circuit.h"
+
+namespace tilewave::stabilizer {
+
+/// Time steps `first` to `last`: step k lies behind the k-th TICK, step 0 at the circuit's start.
+struct TickRange {
+  std::uint64_t first = 0;
+  std::uint64_t last = std::numeric_limits<std::uint64_t>::max();
+};
+
+struct CircuitTicks {
+  circuit::StabilizerCircuit part;
+  std::uint64_t records = 0, detectors = 0;  ///< before it
+};
+
+/// Blocks that lie in the range as a whole stay blocks; of others the turns in it are written out.
+/// The TICK before the first step is left out. Throws Error(kResources) where very much is written
+/// out.
+CircuitTicks cut_ticks(const circuit::StabilizerCircuit& circuit, TickRange range);
+
+/// Where qubits lie; those without coordinates are left out.
+using QubitCoordinates = std::map<std::uint32_t, std::vector<double>>;
+/// A block's are those of its first turn.
+QubitCoordinates qubit_coordinates(const circuit::StabilizerCircuit& circuit);
+
+}  // namespace tilewave::stabilizer
