@@ -18,8 +18,10 @@ namespace {
 
 constexpr std::uint64_t kManyShots = std::uint64_t{1} << 20;  // for the choice of the engine
 
-stabilizer::StabProgram lower_text(std::string_view text, stabilizer::Rotations rotations) {
-  return stabilizer::lower(language::parse_stim(text), "<circuit>", rotations);
+stabilizer::StabProgram lower_text(std::string_view text,
+                                   stabilizer::Rotations rotations = stabilizer::Rotations::kRefuse,
+                                   stabilizer::Leakage leakage = stabilizer::Leakage::kRefuse) {
+  return stabilizer::lower(language::parse_stim(text), "<circuit>", rotations, leakage);
 }
 
 }  // namespace
@@ -42,7 +44,8 @@ Sampler::Sampler(std::string_view stim_circuit, const SamplerOptions& options)
   o.gpus = stabilizer::shot_gpus(options.device);
   o.seed = options.seed ? *options.seed : draw_seed();
   data_->num_threads = runtime::wanted_num_threads(options.threads);
-  const stabilizer::StabProgram program = lower_text(stim_circuit, stabilizer::Rotations::kKeep);
+  const stabilizer::StabProgram program =
+      lower_text(stim_circuit, stabilizer::Rotations::kKeep, stabilizer::Leakage::kKeep);
   data_->counts = program.counts;
   data_->source = stabilizer::make_shot_source(program, o);
 }
@@ -86,8 +89,7 @@ std::string detector_error_model(std::string_view stim_circuit, bool decompose_e
   options.fold_loops = true;
   std::string text;
   language::DemWriter writer([&](std::string_view piece) { text += piece; });
-  stabilizer::analyze_errors(lower_text(stim_circuit, stabilizer::Rotations::kRefuse), options,
-                             writer);
+  stabilizer::analyze_errors(lower_text(stim_circuit), options, writer);
   writer.flush();
   return text;
 }

@@ -64,6 +64,11 @@ class Converter {
       for (const RotationStep& step : rotations_of(op.kind, targets, args)) rotation(step);
       return;
     }
+    if (is_leakage(op.kind) || (op.kind == StabKind::kGate && !args.empty())) {
+      fail(std::string(source.name(op)) +
+           " has to do with leakage, a state vector has none: sample the circuit with "
+           "compile_sampler");
+    }
     const bool is_noise =
         op.kind >= StabKind::kXError && op.kind <= StabKind::kHeraldedPauliChannel1;
     const bool is_measurement = (op.kind >= StabKind::kM && op.kind <= StabKind::kMRY) ||

@@ -60,6 +60,22 @@ constexpr StabOpInfo kOps[] = {
     {K::kCCX, "CCX", "", 0, 0, false, T::kTriples, "X on the third qubit where the first two are 1"},
     {K::kCCZ, "CCZ", "", 0, 0, false, T::kTriples, "Z on the third qubit where the first two are 1"},
     {K::kCH, "CH", "", 0, 0, false, T::kPairs, "H on the second qubit where the first is 1"},
+    {K::kLeakage, "LEAKAGE", "", 1, 1, true, T::kQubits, "leaks with probability p and depolarises where it does"},
+    {K::kRelax, "RELAX", "", 1, 1, true, T::kQubits, "leaked qubits come back with probability p"},
+    {K::kRL, "RL", "", 0, 0, false, T::kQubits, "leaked qubits come back"},
+    {K::kLeakageMark1, "LEAKAGE_MARK1", "", 1, 1, true, T::kQubits, "marks as leaked with probability p"},
+    {K::kLeakageMark2, "LEAKAGE_MARK2", "", 3, 3, true, T::kPairs, "marks both, the first or the second as leaked with given probabilities"},
+    {K::kLeakageReset, "LEAKAGE_RESET", "", 0, 0, false, T::kQubits, "leaked qubits come back"},
+    {K::kLeakageRelax, "LEAKAGE_RELAX", "", 1, 1, true, T::kQubits, "leaked qubits come back with probability p"},
+    {K::kLeakagePropagateMark, "LEAKAGE_PROPAGATE_MARK", "", 4, 4, true, T::kPairs, "leakage of one spreads (s01, s10) or moves (m01, m10) to the other"},
+    {K::kLeakageScramble, "LEAKAGE_SCRAMBLE", "", 0, 0, false, T::kQubits, "depolarises leaked qubits"},
+    {K::kLeakageScramblePartner, "LEAKAGE_SCRAMBLE_PARTNER", "", 0, 0, false, T::kPairs, "depolarises partners of leaked qubits"},
+    {K::kLeakagePauli1, "LEAKAGE_PAULI1", "", 6, 6, true, T::kQubits, "X, Y, Z with given probabilities, first of unleaked qubits, then of leaked ones"},
+    {K::kLeakagePauli2, "LEAKAGE_PAULI2", "", 60, 60, true, T::kPairs, "IX, ..., ZZ with given probabilities where none, the second, the first, both are leaked"},
+    {K::kLeakage1, "LEAKAGE1", "", 1, 1, true, T::kQubits, "LEAKAGE_MARK1 that depolarises what it leaks"},
+    {K::kLeakage2, "LEAKAGE2", "", 3, 3, true, T::kPairs, "LEAKAGE_MARK2 that depolarises what it leaks"},
+    {K::kLeakagePropagate, "LEAKAGE_PROPAGATE", "", 4, 4, true, T::kPairs, "LEAKAGE_SCRAMBLE_PARTNER, then LEAKAGE_PROPAGATE_MARK"},
+    {K::kHeraldLeakageEvent, "HERALD_LEAKAGE_EVENT", "", 0, 2, true, T::kQubits, "records whether a qubit is leaked; missed, then false with given probabilities"},
     {K::kRepeat, "REPEAT", "", 0, 0, false, T::kNone, "a block, repeated"},
     {K::kDetector, "DETECTOR", "", 0, -1, false, T::kRecords, "records whose parity is known without noise"},
     {K::kObservableInclude, "OBSERVABLE_INCLUDE", "", 1, 1, false, T::kRecordsOrPaulis, "adds records to a logical observable"},
@@ -113,25 +129,52 @@ bool fusable(StabKind kind) {
          kind != K::kElseCorrelatedError && kind != K::kRepeat;
 }
 
-void check_args(const StabOpInfo& info, std::string_view name, std::span<const double> args) {
+// Of which of its disjoint sets of events an argument is a probability.
+std::size_t set_of(StabKind kind, std::size_t arg) {
+  switch (kind) {
+    case K::kLeakagePropagateMark:
+    case K::kLeakagePropagate:
+      return arg % 2;
+    case K::kLeakagePauli1:
+      return arg / 3;
+    case K::kLeakagePauli2:
+      return arg / 15;
+    case K::kGate:
+    case K::kHeraldLeakageEvent:
+      return arg;
+    default:
+      return 0;
+  }
+}
+
+void check_args(const StabOpInfo& info, GateId gate, std::string_view name,
+                std::span<const double> args) {
   const int n = static_cast<int>(args.size());
-  if (n < info.min_args || (info.max_args >= 0 && n > info.max_args)) {
+  const bool spreads = info.kind == K::kGate && may_spread_leakage(gate) && n > 0;
+  if (spreads && n != 4) {
+    fail(std::string(name) + " takes no arguments, or the 4 of leakage (s01, s10, m01, m10), not " +
+         std::to_string(n));
+  }
+  if (!spreads && (n < info.min_args || (info.max_args >= 0 && n > info.max_args))) {
     std::string takes = std::to_string(info.min_args);
     if (info.max_args < 0) takes += " or more";
     if (info.max_args > info.min_args) takes += " to " + std::to_string(info.max_args);
     const char* noun = takes == "1" ? " argument, not " : " arguments, not ";
     fail(std::string(name) + " takes " + takes + noun + std::to_string(n));
   }
-  double sum = 0;
-  for (double a : args) {
+  const bool probabilities = info.probabilities || spreads;
+  double sums[4] = {};
+  for (std::size_t k = 0; k < args.size(); ++k) {
+    const double a = args[k];
     if (!std::isfinite(a)) fail(std::string(name) + ": an argument is not a finite number");
-    if (info.probabilities && (a < 0 || a > 1)) {
+    if (probabilities && (a < 0 || a > 1)) {
       const std::string value = write_double(a, std::chars_format::general, 6);
       fail(std::string(name) + ": argument " + value + " is not a probability in [0, 1]");
     }
-    sum += a;
+    if (probabilities) sums[set_of(info.kind, k)] += a;
   }
-  if (info.probabilities && sum > 1.0000001) {
+  for (double sum : sums) {
+    if (sum <= 1.0000001) continue;
     fail(std::string(name) + ": the probabilities add up to " +
          write_double(sum, std::chars_format::fixed, 6) + ", more than 1");
   }
@@ -314,7 +357,7 @@ void StabilizerCircuit::append(StabKind kind, GateId gate, std::span<const StabT
   op.kind = kind;
   op.gate = gate;
   const std::string_view op_name = name(op);
-  check_args(info, op_name, args);
+  check_args(info, gate, op_name, args);
   check_targets(info, gate, op_name, targets);
   op.tag = tag_index(tag);
   op.line = line;
@@ -372,6 +415,7 @@ std::uint64_t count_measurements(StabKind kind, std::span<const StabTarget> targ
     case K::kMRY:
     case K::kHeraldedErase:
     case K::kHeraldedPauliChannel1:
+    case K::kHeraldLeakageEvent:
     case K::kMpad:
       return targets.size();
     case K::kMXX:

@@ -63,6 +63,23 @@ enum class StabKind : std::uint8_t {
   kCCX,
   kCCZ,
   kCH,
+  // leakage (docs/leakage.md); deltakit's words, then cuStabilizer's, then the one of both
+  kLeakage,
+  kRelax,
+  kRL,
+  kLeakageMark1,
+  kLeakageMark2,
+  kLeakageReset,
+  kLeakageRelax,
+  kLeakagePropagateMark,
+  kLeakageScramble,
+  kLeakageScramblePartner,
+  kLeakagePauli1,
+  kLeakagePauli2,
+  kLeakage1,
+  kLeakage2,
+  kLeakagePropagate,
+  kHeraldLeakageEvent,
   kRepeat,
   kDetector,
   kObservableInclude,
@@ -88,6 +105,16 @@ enum class TargetRule : std::uint8_t {
   kBits,  ///< 0 or 1
 };
 
+constexpr bool is_leakage(StabKind kind) {
+  return kind >= StabKind::kLeakage && kind <= StabKind::kHeraldLeakageEvent;
+}
+/// Gates that take four arguments, (s01, s10, m01, m10): how leakage spreads and moves from the
+/// first qubit to the second and back.
+constexpr bool may_spread_leakage(GateId gate) {
+  return gate == GateId::kCx || gate == GateId::kCy || gate == GateId::kCz ||
+         gate == GateId::kSqrtXx || gate == GateId::kSqrtXxdg;
+}
+
 /// What the targets must be, in words.
 std::string_view describe(TargetRule rule);
 
@@ -97,8 +124,9 @@ struct StabOpInfo {
   std::string_view name;
   std::string_view aliases;  ///< separated by spaces
   int min_args;
-  int max_args;        ///< -1: any number
-  bool probabilities;  ///< the arguments are disjoint probabilities
+  int max_args;  ///< -1: any number
+  /// The arguments are disjoint probabilities; of leakage they are so in groups.
+  bool probabilities;
   TargetRule targets;
   std::string_view help;
 };

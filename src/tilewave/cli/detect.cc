@@ -45,7 +45,8 @@ void add_detect_command(CLI::App& app) {
                   "use one of --append_observables, --prepend_observables and --obs_out");
     }
     need_distinct_files({f->in}, {{"--out", f->out}, {"--obs_out", f->obs_out}});
-    const stabilizer::StabProgram program = read_program(f->in, stabilizer::Rotations::kKeep);
+    const stabilizer::StabProgram program =
+        read_program(f->in, stabilizer::Rotations::kKeep, stabilizer::Leakage::kKeep);
     auto options = sample_options(*f, stabilizer::ShotOutput::kDetectors);
     const bool selects = !f->post_select.empty();
     if (selects) options.must_be_zero = read_mask(f->post_select, program.counts.detectors);

@@ -65,7 +65,10 @@ std::string stim_topic(std::string topic) {
     const circuit::GateInfo& g = circuit::gate_info(found.gate);
     line(g.stim, g.help);
     out += g.num_controls + g.num_targets == 2 ? "takes pairs of qubits" : "takes qubits";
-    return out + ", no arguments\n";
+    return out + (circuit::may_spread_leakage(found.gate)
+                      ? ", no arguments or 4: leakage spreads from the first to the second, back, "
+                        "moves, moves back\n"
+                      : ", no arguments\n");
   }
   const circuit::StabOpInfo& op = circuit::stabilizer_op(found.kind);
   line(std::string(op.name) + (op.aliases.empty() ? "" : " ") + std::string(op.aliases), op.help);

@@ -38,7 +38,8 @@ void add_m2d_command(CLI::App& app) {
   command->callback([f] {
     need_distinct_files({f->circuit, f->in, f->sweep},
                         {{"--out", f->out}, {"--obs_out", f->obs_out}});
-    const stabilizer::StabProgram program = read_program(f->circuit);
+    const stabilizer::StabProgram program =
+        read_program(f->circuit, stabilizer::Rotations::kRefuse, stabilizer::Leakage::kKeep);
     const stabilizer::DetectionConverter converter(program, !f->skip_reference_sample,
                                                    !f->ran_without_feedback);
     for (const std::string& name : {f->out_format, f->obs_out_format}) {

@@ -24,7 +24,8 @@ void add_sample_command(CLI::App& app) {
   command->add_flag("--frame0", f->skip_reference_sample, "older name of --skip_reference_sample");
   command->callback([f] {
     need_distinct_files({f->in}, {{"--out", f->out}});
-    const stabilizer::StabProgram program = read_program(f->in, stabilizer::Rotations::kKeep);
+    const stabilizer::StabProgram program =
+        read_program(f->in, stabilizer::Rotations::kKeep, stabilizer::Leakage::kKeep);
     stabilizer::SampleOptions options = sample_options(*f, stabilizer::ShotOutput::kRecords);
     options.reference = !f->skip_reference_sample;
     StimFile out(f->out, "wb");

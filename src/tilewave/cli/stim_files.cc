@@ -438,9 +438,11 @@ void write_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions
   }
 }
 
-stabilizer::StabProgram read_program(const std::string& path, stabilizer::Rotations rotations) {
+stabilizer::StabProgram read_program(const std::string& path, stabilizer::Rotations rotations,
+                                     stabilizer::Leakage leakage) {
   StimFile in(path, "rb");
-  return stabilizer::lower(language::parse_stim(in.read_all(), in.name()), in.name(), rotations);
+  return stabilizer::lower(language::parse_stim(in.read_all(), in.name()), in.name(), rotations,
+                           leakage);
 }
 
 }  // namespace tilewave::cli

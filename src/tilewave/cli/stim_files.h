@@ -81,7 +81,8 @@ void write_kept_shots(stabilizer::ShotSource& source, const stabilizer::SampleOp
 
 /// Reads and lowers a circuit from a file or the standard input.
 stabilizer::StabProgram read_program(
-    const std::string& path, stabilizer::Rotations rotations = stabilizer::Rotations::kRefuse);
+    const std::string& path, stabilizer::Rotations rotations = stabilizer::Rotations::kRefuse,
+    stabilizer::Leakage leakage = stabilizer::Leakage::kRefuse);
 
 /// Takes what is behind their last whole shot off files that are being written. For signal handlers
 /// of a process that is about to end.

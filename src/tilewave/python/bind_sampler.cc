@@ -118,7 +118,8 @@ class PySampler {
     options_.seed = seed ? *seed : draw_seed();
     const nb::gil_scoped_release release;
     stabilizer::StabProgram program =
-        stabilizer::lower(language::parse_stim(text, name), name, stabilizer::Rotations::kKeep);
+        stabilizer::lower(language::parse_stim(text, name), name, stabilizer::Rotations::kKeep,
+                          stabilizer::Leakage::kKeep);
     counts_ = program.counts;
     num_threads_ = runtime::wanted_num_threads(threads);
     source_ = stabilizer::make_shot_source(program, options_);

@@ -30,7 +30,9 @@ class PyConverter {
  public:
   PyConverter(const std::string& text, const std::string& name, bool reference) {
     const nb::gil_scoped_release release;
-    const stabilizer::StabProgram program = lower_text(text, name);
+    const stabilizer::StabProgram program =
+        stabilizer::lower(language::parse_stim(text, name), name, stabilizer::Rotations::kRefuse,
+                          stabilizer::Leakage::kKeep);
     num_measurements_ = program.counts.measurements;
     num_sweep_bits_ = program.counts.sweep_bits;
     converter_ = std::make_unique<stabilizer::DetectionConverter>(program, reference);

@@ -29,6 +29,7 @@ struct Collector {
           ++records;
           break;
         case P::kHerald:
+        case P::kLeakHerald:
           records += p.count;
           break;
         case P::kDetector: {

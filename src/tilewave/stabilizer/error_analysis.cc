@@ -328,6 +328,7 @@ class Analyzer : public SensitivityVisitor {
 
 void analyze_errors(const StabProgram& program, const AnalysisOptions& options,
                     circuit::DemSink& sink) {
+  TW_CHECK(!program.has_leakage, "leakage has no error model");
   if (!options.fold_loops && count_branches(program) > kMostBranches) {
     throw Error(ExitCode::kResources,
                 "the unrolled circuit has more than 2^32 places of errors, too many for an error "

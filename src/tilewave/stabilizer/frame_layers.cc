@@ -1,9 +1,11 @@
 #include "tilewave/stabilizer/frame_layers.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "tilewave/base/error.h"
+#include "tilewave/stabilizer/frame_ops.h"
 
 namespace tilewave::stabilizer {
 namespace {
@@ -14,6 +16,9 @@ std::size_t slots_of(FrameCode code) {
   switch (code) {
     case C::kControlled:
     case C::kSwap:
+    case C::kSpread:
+    case C::kLeaked2:
+    case C::kScramblePartner:
       return 2;
     case C::kPad:
     case C::kDetector:
@@ -22,7 +27,9 @@ std::size_t slots_of(FrameCode code) {
       return 1;
   }
 }
-bool writes_records(FrameCode code) { return code == C::kMeasure || code == C::kPad; }
+bool writes_records(FrameCode code) {
+  return code == C::kMeasure || code == C::kPad || code == C::kFlag;
+}
 bool reads_records(FrameCode code) { return code == C::kFeedback || code == C::kDetector; }
 
 }  // namespace
@@ -41,7 +48,9 @@ void FrameLayers::touch(std::uint32_t slot, std::size_t layer) {
 
 void FrameLayers::add(FrameCode code, int sub, std::initializer_list<std::uint32_t> operands) {
   if (layers_.size() >= kMostLayers) flush();
-  const std::span slots(operands.begin(), slots_of(code));
+  std::array<std::uint32_t, 2> named{};
+  const std::span slots(named.data(), slots_of(code));
+  for (std::size_t k = 0; k < slots.size(); ++k) slots[k] = slot_of(operands.begin()[k]);
   std::size_t from = 0;
   for (std::uint32_t slot : slots) from = std::max(from, after_slot_[slot]);
   // Behind the layer before `after`, or in it where it is of the same kind.
@@ -83,15 +92,31 @@ void FrameLayers::add_site(SiteKind kind, std::span<const double> branches,
   std::size_t from = 0;
   for (std::uint32_t slot : slots) {
     const std::size_t after = after_slot_[slot];
-    const bool noise = after > 0 && layers_[after - 1].code == C::kSites;
+    const bool noise =
+        after > 0 && layers_[after - 1].code == C::kSites && layers_[after - 1].sub == 0;
     from = std::max(from, noise ? after - 1 : after);
   }
+  if (lookback > 0 && lookback <= record_layer_.size())
+    from = std::max(from, record_layer_[record_layer_.size() - lookback] + 1);
+  put_site(kind, branches, operands, slots, lookback, layer_of(C::kSites, 0, from));
+}
+
+void FrameLayers::add_leak_site(SiteKind kind, std::span<const double> branches,
+                                std::span<const std::uint32_t> operands,
+                                std::span<const std::uint32_t> slots) {
+  if (layers_.size() >= kMostLayers) flush();
+  std::size_t from = 0;
+  for (std::uint32_t slot : slots) from = std::max(from, after_slot_[slot]);
+  put_site(kind, branches, operands, slots, 0, layer_of(C::kSites, 1, from));
+}
+
+void FrameLayers::put_site(SiteKind kind, std::span<const double> branches,
+                           std::span<const std::uint32_t> operands,
+                           std::span<const std::uint32_t> slots, std::uint32_t lookback,
+                           std::size_t at) {
+  Layer& layer = layers_[at];
   Site site;
   site.record = static_cast<std::int64_t>(record_layer_.size()) - lookback;
-  if (lookback > 0 && site.record >= 0)
-    from = std::max(from, record_layer_[static_cast<std::size_t>(site.record)] + 1);
-  const std::size_t at = layer_of(C::kSites, 0, from);
-  Layer& layer = layers_[at];
   double p = 0;
   for (double branch : branches) p += branch;
   site.hazard = -std::log1p(-p);
@@ -109,7 +134,8 @@ void FrameLayers::add_site(SiteKind kind, std::span<const double> branches,
 FrameOp& FrameLayers::alone(FrameCode code, std::uint32_t count,
                             std::span<const std::uint32_t> operands) {
   flush();
-  if (code == C::kHerald || code == C::kRecordFlip)
+  if (code == C::kHerald || code == C::kRecordFlip || code == C::kFalseFlag ||
+      code == C::kMissedFlag)
     ring_rows_ = std::max<std::uint64_t>(ring_rows_, count);
   FrameOp op{};
   op.code = code;
@@ -127,6 +153,11 @@ void FrameLayers::flush() {
     op.sub = static_cast<std::uint8_t>(layer.sub);
     op.count = layer.count;
     op.ticks = layer.code == C::kCoin;
+    if (is_of_leaked_shots(layer.code)) {
+      op.channel = static_cast<std::uint32_t>(layer.sub);
+      op.sub = 0;
+      op.ticks = layer.code != C::kFlag;
+    }
     if (layer.code == C::kSites) {
       emit_sites(layer, records, op);
     } else {

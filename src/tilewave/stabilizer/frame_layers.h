@@ -21,6 +21,7 @@ class FrameLayers {
   explicit FrameLayers(FrameProgram& out) : out_(out), after_slot_(out.num_slots) {}
 
   /// Adds one target. kControlled and kSwap have two slots, kPad none, others one slot in front.
+  /// `sub` of an operation on leaked shots is its channel; slots may have axes.
   void add(FrameCode code, int sub, std::initializer_list<std::uint32_t> operands);
   void add_detector(std::span<const std::uint32_t> lookbacks);
 
@@ -29,6 +30,10 @@ class FrameLayers {
   void add_site(SiteKind kind, std::span<const double> branches,
                 std::span<const std::uint32_t> operands, std::span<const std::uint32_t> slots,
                 std::uint32_t lookback = 0);
+
+  /// The same for places of leakage, kLeak and kLeakPair, which do not commute on one slot.
+  void add_leak_site(SiteKind kind, std::span<const double> branches,
+                     std::span<const std::uint32_t> operands, std::span<const std::uint32_t> slots);
 
   /// An operation of its own, behind all layers.
   FrameOp& alone(FrameCode code, std::uint32_t count, std::span<const std::uint32_t> operands);
@@ -54,6 +59,9 @@ class FrameLayers {
     std::vector<Site> sites;
   };
 
+  void put_site(SiteKind kind, std::span<const double> branches,
+                std::span<const std::uint32_t> operands, std::span<const std::uint32_t> slots,
+                std::uint32_t lookback, std::size_t at);
   std::size_t layer_of(FrameCode code, int sub, std::size_t from);
   void touch(std::uint32_t slot, std::size_t layer);
   std::uint32_t put(std::span<const std::uint32_t> values);

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <map>
 
 #include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
@@ -34,6 +35,7 @@ class Compiler {
         out_(sized(in.counts.qubits)),
         layers_(out_) {
     out_.output = output;
+    out_.has_leakage = in.has_leakage;
     const std::uint64_t n = in.counts.qubits;
     places_.resize(n);
     for (std::uint64_t q = 0; q < n; ++q) places_[q].slot = static_cast<std::uint32_t>(q);
@@ -183,6 +185,108 @@ class Compiler {
     }
   }
 
+  // ---- leakage
+
+  // The place of cumulated probabilities, a sum for each of the sets.
+  int thresholds(std::initializer_list<std::span<const double>> sets) {
+    std::vector<std::uint64_t> upto;
+    for (std::span<const double> set : sets) {
+      double sum = 0;
+      for (double p : set) {
+        sum += p;
+        upto.push_back(sum >= 1 ? ~std::uint64_t{0} : static_cast<std::uint64_t>(sum * 0x1p64));
+      }
+    }
+    const auto [it, fresh] =
+        thresholds_.try_emplace(upto, static_cast<int>(out_.leak_thresholds.size()));
+    if (fresh) out_.leak_thresholds.insert(out_.leak_thresholds.end(), upto.begin(), upto.end());
+    return it->second;
+  }
+  static bool all_zero(std::span<const double> p) {
+    return std::all_of(p.begin(), p.end(), [](double x) { return x == 0; });
+  }
+  // Noise of all shots, in an operation of its own.
+  void channel_alone(const Prim& p, FrameCode code, std::span<const double> branches,
+                     std::span<const std::uint32_t> operands, std::uint32_t width) {
+    if (all_zero(branches)) return;
+    const auto list = in_.list(p);
+    std::vector<std::uint32_t> sorted(list.begin(), list.end());
+    std::sort(sorted.begin(), sorted.end());
+    FrameOp& op = layers_.alone(code, p.count / width, operands);
+    op.channel = channel(branches);
+    set_segments(op, std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end());
+  }
+  void leak(const Prim& p, FrameCode code, SiteKind kind, std::uint32_t width) {
+    const auto branches = in_.probabilities(p);
+    std::vector<std::uint32_t> operands, slots;
+    for (std::uint32_t q : in_.list(p)) {
+      slots.push_back(places_[q].slot);
+      operands.push_back(places_[q].slot | (p.a << 28));
+    }
+    if (!is_few(branches, p.count / width))
+      return channel_alone(p, code, branches, operands, width);
+    for (std::size_t k = 0; k < slots.size(); k += width) {
+      layers_.add_leak_site(kind, branches, std::span(operands).subspan(k, width),
+                            std::span(slots).subspan(k, width));
+    }
+  }
+  // An operation on leaked shots for each of the targets.
+  void of_leaked(const Prim& p, FrameCode code, int place, bool axes_too = false) {
+    const auto list = in_.list(p);
+    const auto operand = [&](std::uint32_t q) { return axes_too ? axes(q) : places_[q].slot; };
+    const bool pairs = code == C::kSpread || code == C::kLeaked2 || code == C::kScramblePartner;
+    for (std::size_t k = 0; k < list.size(); k += pairs ? 2 : 1) {
+      if (pairs) {
+        layers_.add(code, place, {operand(list[k]), operand(list[k + 1])});
+      } else {
+        layers_.add(code, place, {operand(list[k])});
+      }
+    }
+  }
+  void leakage(const Prim& p) {
+    const auto probabilities = in_.probabilities(p);
+    std::vector<std::uint32_t> slots, targets;
+    for (std::uint32_t q : in_.list(p))
+      slots.push_back(places_[q].slot), targets.push_back(axes(q));
+    switch (p.kind) {
+      case P::kLeak:
+        return leak(p, C::kLeak, SiteKind::kLeak, 1);
+      case P::kLeakPair:
+        return leak(p, C::kLeakPair, SiteKind::kLeakPair, 2);
+      case P::kSeal:
+        return of_leaked(p, C::kSeal, thresholds({probabilities}));
+      case P::kScramble:
+        return of_leaked(p, C::kScramble, 0);
+      case P::kScramblePartner:
+        return of_leaked(p, C::kScramblePartner, 0);
+      case P::kSpread: {
+        const double first[] = {probabilities[0], probabilities[2]},
+                     second[] = {probabilities[1], probabilities[3]};
+        return of_leaked(p, C::kSpread, thresholds({first, second}));
+      }
+      case P::kLeakPauli1:
+        channel_alone(p, C::kUnleaked1, probabilities.first(3), targets, 1);
+        if (all_zero(probabilities.subspan(3))) return;
+        return of_leaked(p, C::kLeaked1, thresholds({probabilities.subspan(3)}), true);
+      case P::kLeakPauli2:
+        channel_alone(p, C::kUnleaked2, probabilities.first(15), targets, 2);
+        if (all_zero(probabilities.subspan(15))) return;
+        return of_leaked(p, C::kLeaked2,
+                         thresholds({probabilities.subspan(15, 15), probabilities.subspan(30, 15),
+                                     probabilities.subspan(45)}),
+                         true);
+      default: {  // kLeakHerald
+        of_leaked(p, C::kFlag, 0);
+        channel_alone(p, C::kFalseFlag, probabilities.subspan(1), slots, 1);
+        if (probabilities[0] == 0) return;
+        FrameOp& op = layers_.alone(C::kMissedFlag, p.count, slots);
+        op.channel = static_cast<std::uint32_t>(thresholds({probabilities.first(1)}));
+        op.ticks = 1;
+        return;
+      }
+    }
+  }
+
   void prim(const Prim& p) {
     switch (p.kind) {
       case P::kClifford1: {
@@ -273,6 +377,17 @@ class Compiler {
         op.sub = static_cast<std::uint8_t>(at.of(p.p));
         break;
       }
+      case P::kLeak:
+      case P::kLeakPair:
+      case P::kSeal:
+      case P::kScramble:
+      case P::kScramblePartner:
+      case P::kSpread:
+      case P::kLeakPauli1:
+      case P::kLeakPauli2:
+      case P::kLeakHerald:
+        leakage(p);
+        break;
       case P::kShift:
         break;
       case P::kRepeat:
@@ -338,6 +453,7 @@ class Compiler {
   FrameProgram out_;
   FrameLayers layers_;
   std::vector<Place> places_;
+  std::map<std::vector<std::uint64_t>, int> thresholds_;
   bool loose_chains_ = false;  // ELSE_CORRELATED_ERROR somewhere behind something else
 };
 
@@ -348,10 +464,23 @@ FrameProgram compile_frames(const StabProgram& program, FrameOutput output) {
 }
 
 std::string describe(const FrameProgram& program) {
-  static constexpr const char* kNames[] = {
-      "controlled", "measure",          "coin",    "clear", "record_flip", "pad",     "pauli1",
-      "pauli2",     "correlated",       "herald",  "sites", "feedback",    "sweep",   "detector",
-      "observable", "observable_pauli", "permute", "swap",  "loop",        "loop_end"};
+  static constexpr const char* kNames[] = {"controlled",  "measure",
+                                           "coin",        "clear",
+                                           "record_flip", "pad",
+                                           "pauli1",      "pauli2",
+                                           "correlated",  "herald",
+                                           "sites",       "feedback",
+                                           "sweep",       "detector",
+                                           "observable",  "observable_pauli",
+                                           "permute",     "swap",
+                                           "leak",        "leak_pair",
+                                           "unleaked1",   "unleaked2",
+                                           "false_flag",  "seal",
+                                           "spread",      "leaked1",
+                                           "leaked2",     "missed_flag",
+                                           "scramble",    "scramble_partner",
+                                           "flag",        "loop",
+                                           "loop_end"};
   std::string out;
   int depth = 0;
   for (const FrameOp& op : program.ops) {

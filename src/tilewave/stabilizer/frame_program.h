@@ -44,6 +44,21 @@ enum class FrameCode : std::uint8_t {
   kObservablePauli,  ///< (observable, slot); `sub` = Pauli
   kPermute,          ///< slots; stored x becomes `sub` & 3, stored z becomes `sub` >> 2
   kSwap,             ///< pairs of slots
+  // of leakage (cpu/leakage_run.h): with a channel, for all shots
+  kLeak,       ///< (slot | LeakScramble << 28); leaks
+  kLeakPair,   ///< pairs of the same; both, the first, the second
+  kUnleaked1,  ///< as kPauli1, where the slot is not leaked
+  kUnleaked2,  ///< as kPauli2, where neither is
+  kFalseFlag,  ///< slots of the last `count` records: flips them where it is not leaked
+  // with thresholds from leak_thresholds[channel] on, for leaked shots
+  kSeal,             ///< slots; they come back
+  kSpread,           ///< pairs of slots where one is leaked: 01 both, 01 moves, 10 both, 10 moves
+  kLeaked1,          ///< as kPauli1, where the slot is leaked
+  kLeaked2,          ///< as kPauli2; 15 thresholds each where the second, the first, both are
+  kMissedFlag,       ///< slots of the last `count` records: flips them where it is leaked
+  kScramble,         ///< slots; a uniformly random Pauli where leaked
+  kScramblePartner,  ///< pairs of slots; of the one where the other is leaked
+  kFlag,             ///< slots into the next records: is it leaked
   kLoop,             ///< loops[first] iterations of the operations up to its kLoopEnd
   kLoopEnd,          ///< `first`: the operation behind its kLoop
 };
@@ -61,11 +76,13 @@ struct FrameOp {
 
 /// What happens at a site, and its operands.
 enum class SiteKind : std::uint8_t {
-  kPauli1,   ///< as that of FrameCode
-  kPauli2,   ///< two of them
-  kRecord,   ///< the lookback of the record that flips
-  kHerald,   ///< the lookback of its record, then as kPauli1
-  kProduct,  ///< for every branch the number of factors, then (slot | Pauli << 28)
+  kPauli1,    ///< as that of FrameCode
+  kPauli2,    ///< two of them
+  kRecord,    ///< the lookback of the record that flips
+  kHerald,    ///< the lookback of its record, then as kPauli1
+  kLeak,      ///< as that of FrameCode
+  kLeakPair,  ///< as that of FrameCode
+  kProduct,   ///< for every branch the number of factors, then (slot | Pauli << 28)
 };
 struct FrameSite {
   std::uint32_t first = 0;    ///< in operands
@@ -101,6 +118,15 @@ TW_HD Index ring_row(Index record, Index ring) {
   return record & (ring - 1);
 }
 
+/// Operations on leaked shots alone: slots of a layer, at most one random stream.
+constexpr bool is_of_leaked_shots(FrameCode code) {
+  return code >= FrameCode::kSeal && code <= FrameCode::kFlag;
+}
+/// Any operation on the third row of slots.
+constexpr bool is_of_leakage(FrameCode code) {
+  return code >= FrameCode::kLeak && code <= FrameCode::kFlag;
+}
+
 enum class FrameOutput : std::uint8_t { kRecords, kDetectors };
 
 struct FrameProgram {
@@ -113,6 +139,9 @@ struct FrameProgram {
   std::vector<SiteRate> site_rates;
   std::vector<SiteStream> site_streams;
   std::vector<FrameChannel> site_channels;  ///< branches only: sites have their probabilities
+  /// Cumulated probabilities in units of 2^-64 that operations on leaked shots compare with.
+  std::vector<std::uint64_t> leak_thresholds;
+  bool has_leakage = false;  ///< slots have a third row, the shots in which they are leaked
   std::uint32_t num_slots = 0;
   std::uint64_t num_records = 0;  ///< all that are measured
   /// Records kept: all for kRecords, else a power of two that covers every lookback.

@@ -1,7 +1,7 @@
 // What each operation of a frame program does, once for every machine: the choice by operation code
 // and Pauli. A machine (cpu/frame_run.cc, cuda/frame_run.cu) gives the rows and their traversal:
 //   controlled<A, B>, measure<P>, coin<P>, feedback<P>, sweep<P>, observe<P>, clear, pad, noise,
-//   sites, correlated, detectors, observable, permute, swap,
+//   sites, correlated, detectors, observable, permute, swap, leakage,
 // each for all targets of an operation. Loops are the machine's own.
 #pragma once
 
@@ -98,6 +98,20 @@ template <class Machine>
       return m.permute(op);
     case FrameCode::kSwap:
       return m.swap(op);
+    case FrameCode::kLeak:
+    case FrameCode::kLeakPair:
+    case FrameCode::kUnleaked1:
+    case FrameCode::kUnleaked2:
+    case FrameCode::kFalseFlag:
+    case FrameCode::kSeal:
+    case FrameCode::kSpread:
+    case FrameCode::kLeaked1:
+    case FrameCode::kLeaked2:
+    case FrameCode::kMissedFlag:
+    case FrameCode::kScramble:
+    case FrameCode::kScramblePartner:
+    case FrameCode::kFlag:
+      return m.leakage(op);
     case FrameCode::kLoop:
     case FrameCode::kLoopEnd:
       return;

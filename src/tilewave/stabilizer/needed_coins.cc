@@ -102,6 +102,7 @@ class CoinWalk {
           take_record();
           break;
         case P::kHerald:
+        case P::kLeakHerald:
           for (std::uint32_t k = 0; k < p.count; ++k) take_record();
           break;
         case P::kFeedback:
@@ -130,6 +131,14 @@ class CoinWalk {
         case P::kSweep:
         case P::kShift:
         case P::kRotation:
+        case P::kLeak:
+        case P::kLeakPair:
+        case P::kSeal:
+        case P::kScramble:
+        case P::kScramblePartner:
+        case P::kSpread:
+        case P::kLeakPauli1:
+        case P::kLeakPauli2:
           break;
       }
     }

@@ -56,6 +56,7 @@ class Reference {
           put(p.flag);
           break;
         case P::kHerald:
+        case P::kLeakHerald:
           for (std::uint32_t k = 0; k < p.count; ++k) put(false);
           break;
         case P::kFeedback:

@@ -31,7 +31,7 @@ std::uint64_t widest_record_use(const StabProgram& program) {
   std::uint64_t widest = std::max<std::uint64_t>(1, program.counts.max_lookback);
   for (const auto& block : program.blocks) {
     for (const Prim& p : block) {
-      if (p.kind == P::kHerald || p.kind == P::kRecordFlip)
+      if (p.kind == P::kHerald || p.kind == P::kLeakHerald || p.kind == P::kRecordFlip)
         widest = std::max<std::uint64_t>(widest, p.count);
     }
   }
@@ -270,6 +270,7 @@ void SensitivityWalk::block(std::uint32_t index) {
         visitor_.noise(p, *this);
         break;
       case P::kHerald:
+      case P::kLeakHerald:
         if (kind_ == SymptomKind::kRecords) {
           for (std::uint32_t k = p.count; k > 0; --k) toggle(record_ref(k), {num_records_ - k});
         }
@@ -311,6 +312,15 @@ void SensitivityWalk::block(std::uint32_t index) {
       case P::kRepeat:
         visitor_.loop(p, program_.repeats[p.b], *this);
         break;
+      case P::kLeak:
+      case P::kLeakPair:
+      case P::kSeal:
+      case P::kScramble:
+      case P::kScramblePartner:
+      case P::kSpread:
+      case P::kLeakPauli1:
+      case P::kLeakPauli2:
+        break;  // visitors that look at noise refuse leakage
       case P::kRotation:
         TW_CHECK(false, "errors move through Clifford gates only");
     }

@@ -456,6 +456,7 @@ SparseProgram build_sparse(const StabProgram& program, SymptomKind kind) {
 
 std::optional<SparseProgram> build_sparse_within(const StabProgram& program, SymptomKind kind,
                                                  std::uint64_t most_work) {
+  TW_CHECK(!program.has_leakage, "leakage is no set of independent errors");
   const bool records = kind == SymptomKind::kRecords;
   Builder builder(&program, records ? program.counts.measurements : program.counts.detectors,
                   kind == SymptomKind::kDetectors ? program.counts.observables : 0);

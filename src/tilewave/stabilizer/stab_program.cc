@@ -5,8 +5,8 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
-#include "tilewave/base/saturating.h"
 #include "tilewave/circuit/rotations.h"
+#include "tilewave/stabilizer/lower_leakage.h"
 
 namespace tilewave::stabilizer {
 namespace {
@@ -23,7 +23,8 @@ using circuit::for_each_product;
 
 class Lowering {
  public:
-  Lowering(StabProgram& out, Rotations rotations) : out_(out), rotations_(rotations) {}
+  Lowering(StabProgram& out, Rotations rotations, Leakage leakage, bool gates_scramble)
+      : out_(out), rotations_(rotations), leakage_(leakage), gates_scramble_(gates_scramble) {}
 
   std::uint32_t block(const StabilizerCircuit& c) {
     const auto index = static_cast<std::uint32_t>(out_.blocks.size());
@@ -117,7 +118,42 @@ class Lowering {
     set_list(p, qubits);
     emit(p);
   }
-  void gate(const StabInstruction& op, std::span<const StabTarget> targets) {
+  void leakage(const StabInstruction& op, std::span<const std::uint32_t> qubits,
+               std::span<const double> args) {
+    for (const LeakageStep& step : leakage_steps(op.kind, args)) {
+      Prim p = prim(step.kind);
+      if (leakage_ == Leakage::kRefuse) {
+        throw Error(ExitCode::kInput, out_.place(p) +
+                                          std::string(circuit::stabilizer_op(op.kind).name) +
+                                          " is leakage, no Pauli noise: sample, detect and m2d "
+                                          "alone take it");
+      }
+      p.a = static_cast<std::uint32_t>(step.scramble);
+      p.param = params(step.probabilities);
+      set_list(p, qubits);
+      emit(p);
+      out_.has_leakage = true;
+    }
+  }
+  void leakage(const StabInstruction& op, std::span<const StabTarget> targets,
+               std::span<const double> args) {
+    std::vector<std::uint32_t> qubits;
+    for (const StabTarget& t : targets) qubits.push_back(t.value);
+    // A pair comes behind the one before it, with which it may share a qubit.
+    const std::size_t width = circuit::stabilizer_op(op.kind).targets == circuit::TargetRule::kPairs
+                                  ? 2
+                                  : std::max<std::size_t>(1, qubits.size());
+    for (std::size_t i = 0; i < qubits.size(); i += width)
+      leakage(op, std::span(qubits).subspan(i, width), args);
+  }
+  // Behind a gate on qubits of which one may be leaked.
+  void scramble_partner(std::uint32_t a, std::uint32_t b) {
+    Prim p = prim(P::kScramblePartner);
+    set_list(p, std::array{a, b});
+    emit(p);
+  }
+  void gate(const StabInstruction& op, std::span<const StabTarget> targets,
+            std::span<const double> args) {
     if (circuit::gate_arity(op.gate) == 1) {
       const Clifford1& c = circuit::gate_clifford1(op.gate);
       for (const StabTarget& t : targets) clifford1(c, t.value);
@@ -145,29 +181,40 @@ class Lowering {
       }
       clifford1(form.post0, t0.value);
       clifford1(form.post1, t1.value);
+      if (!gates_scramble_ || !circuit::may_spread_leakage(op.gate)) continue;
+      scramble_partner(t0.value, t1.value);
+      const bool spreads = std::any_of(args.begin(), args.end(), [](double a) { return a > 0; });
+      if (!spreads) continue;
+      Prim p = prim(P::kSpread);  // moves where it does not spread
+      p.param =
+          params(std::array{args[0], args[1], (1 - args[0]) * args[2], (1 - args[1]) * args[3]});
+      set_list(p, std::array{t0.value, t1.value});
+      emit(p);
     }
   }
 
   // C(P_k, Q) on the other qubits maps P_0 to the product when Q anticommutes with P_0.
-  void fold(const Product& pr, bool reverse) {
+  void fold(const Product& pr, bool reverse, bool scrambles) {
     const auto [q0, p0] = pr.factors[0];
     const Pauli other = p0 == Pauli::kX ? Pauli::kZ : Pauli::kX;
     const std::size_t n = pr.factors.size();
     for (std::size_t i = 1; i < n; ++i) {
       const auto& f = pr.factors[reverse ? n - i : i];
       controlled(f.second, f.first, other, q0);
+      if (scrambles) scramble_partner(f.first, q0);
     }
   }
-  void measure_product(const Product& pr) {
+  // With leakage, products of MPP and SPP are gates as Stim decomposes them: the same twice.
+  void measure_product(const Product& pr, bool scrambles) {
     if (pr.factors.empty()) {
       Prim p = prim(P::kPad);
       p.flag = pr.negative;
       emit(p);
       return;
     }
-    fold(pr, false);
+    fold(pr, false, scrambles);
     measure(pr.factors[0].second, pr.factors[0].first, pr.negative);
-    fold(pr, true);
+    fold(pr, !scrambles, scrambles);
   }
   void phase_product(const Product& pr, bool dagger) {
     if (pr.factors.empty()) return;
@@ -177,9 +224,9 @@ class Lowering {
     const GateId g = p0 == Pauli::kX   ? (minus ? GateId::kSxdg : GateId::kSx)
                      : p0 == Pauli::kY ? (minus ? GateId::kSydg : GateId::kSy)
                                        : (minus ? GateId::kSdg : GateId::kS);
-    fold(pr, false);
+    fold(pr, false, gates_scramble_);
     clifford1(circuit::gate_clifford1(g), pr.factors[0].first);
-    fold(pr, true);
+    fold(pr, !gates_scramble_, gates_scramble_);
   }
   void rotation(const StabInstruction& op, const circuit::PauliRotation& r) {
     const int quarters = circuit::quarter_turns(r.half_turns);
@@ -224,7 +271,7 @@ class Lowering {
       Product pr;
       pr.factors = {{targets[i].value, basis}, {targets[i + 1].value, basis}};
       pr.negative = targets[i].inverted != targets[i + 1].inverted;
-      measure_product(pr);
+      measure_product(pr, false);
     }
     record_flips(args, targets.size() / 2);
   }
@@ -255,7 +302,7 @@ class Lowering {
     const auto args = c.args(op);
     switch (op.kind) {
       case K::kGate:
-        gate(op, targets);
+        gate(op, targets, args);
         break;
       case K::kXError:
         pauli1(targets, {args[0], 0, 0});
@@ -332,7 +379,8 @@ class Lowering {
         break;
       case K::kMPP: {
         std::uint64_t count = 0;
-        for_each_product(targets, [&](const Product& pr) { measure_product(pr), ++count; });
+        for_each_product(targets,
+                         [&](const Product& pr) { measure_product(pr, gates_scramble_), ++count; });
         record_flips(args, count);
         break;
       }
@@ -399,6 +447,24 @@ class Lowering {
         }
         record_flips(args, targets.size());
         break;
+      case K::kLeakage:
+      case K::kRelax:
+      case K::kRL:
+      case K::kLeakageMark1:
+      case K::kLeakageMark2:
+      case K::kLeakageReset:
+      case K::kLeakageRelax:
+      case K::kLeakagePropagateMark:
+      case K::kLeakageScramble:
+      case K::kLeakageScramblePartner:
+      case K::kLeakagePauli1:
+      case K::kLeakagePauli2:
+      case K::kLeakage1:
+      case K::kLeakage2:
+      case K::kLeakagePropagate:
+      case K::kHeraldLeakageEvent:
+        leakage(op, targets, args);
+        break;
       case K::kIError:
       case K::kIIError:
       case K::kQubitCoords:
@@ -414,67 +480,12 @@ class Lowering {
 
   StabProgram& out_;
   Rotations rotations_;
+  Leakage leakage_;
+  bool gates_scramble_;
   std::vector<Prim>* prims_ = nullptr;
   std::uint32_t source_ = 0;
   std::unordered_map<std::string, std::uint32_t> tags_;
 };
-
-// Records must exist before they are looked back at; called with the records before the block.
-std::uint64_t check_lookbacks_of(const StabProgram& program, std::uint32_t block,
-                                 std::uint64_t before) {
-  std::uint64_t records = before;
-  const auto need = [&](const Prim& p, std::uint64_t back) {
-    if (back > records) {
-      throw Error(ExitCode::kInput,
-                  program.place(p) + "rec[-" + std::to_string(back) +
-                      "] looks back past the first record: only " + std::to_string(records) +
-                      (records == 1 ? " record precedes it" : " records precede it"));
-    }
-  };
-  for (const Prim& p : program.blocks[block]) {
-    switch (p.kind) {
-      case P::kMeasure:
-      case P::kPad:
-      case P::kFrameSign:
-        records = saturating_add(records, 1);
-        break;
-      case P::kHerald:
-        records = saturating_add(records, p.count);
-        break;
-      case P::kFeedback:
-        need(p, p.b);
-        break;
-      case P::kDetector:
-      case P::kObservable:
-        for (std::uint32_t back : program.list(p)) need(p, back);
-        break;
-      case P::kRepeat: {
-        const std::uint64_t after = check_lookbacks_of(program, p.a, records);
-        records =
-            saturating_add(records, saturating_multiply(after - records, program.repeats[p.b]));
-        break;
-      }
-      default:
-        break;
-    }
-  }
-  return records;
-}
-
-std::uint64_t branches_of(const StabProgram& program, std::uint32_t block) {
-  std::uint64_t total = 0;
-  for (const Prim& p : program.blocks[block]) {
-    if (p.kind == P::kPauli1) total += 3 * p.count;
-    if (p.kind == P::kPauli2) total += 15 * (p.count / 2);
-    if (p.kind == P::kRecordFlip || p.kind == P::kCorrelated) total += p.count;
-    if (p.kind == P::kHerald) total += 4 * p.count;
-    if (p.kind == P::kRepeat) {
-      total = saturating_add(total,
-                             saturating_multiply(program.repeats[p.b], branches_of(program, p.a)));
-    }
-  }
-  return total;
-}
 
 }  // namespace
 
@@ -483,17 +494,14 @@ std::string StabProgram::place(const Prim& p) const {
   return line ? name + ":" + std::to_string(line) + ": " : "";
 }
 
-void check_lookbacks(const StabProgram& program) { check_lookbacks_of(program, 0, 0); }
-
-StabProgram lower(const StabilizerCircuit& circuit, std::string name, Rotations rotations) {
+StabProgram lower(const StabilizerCircuit& circuit, std::string name, Rotations rotations,
+                  Leakage leakage) {
   StabProgram out;
   out.name = std::move(name);
   out.counts = circuit.counts();
-  Lowering(out, rotations).block(circuit);
+  Lowering(out, rotations, leakage, gates_scramble(circuit, out.name)).block(circuit);
   check_lookbacks(out);
   return out;
 }
-
-std::uint64_t count_branches(const StabProgram& program) { return branches_of(program, 0); }
 
 }  // namespace tilewave::stabilizer

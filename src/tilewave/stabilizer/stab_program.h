@@ -39,8 +39,18 @@ enum class PrimKind : std::uint8_t {
   kObservablePauli,  ///< observable a changes sign with Pauli p on qubit b
   kShift,            ///< shifts coordinates by b parameters from param
   kRepeat,           ///< block a, repeats[b] times
-  kRotation,   ///< list of (qubit, Pauli); half-turns params[param]; near_clifford/ alone runs it
-  kFrameSign,  ///< the next record: whether the frame anticommutes with p on a, which stays
+  kRotation,  ///< list of (qubit, Pauli); half-turns params[param]; near_clifford/ alone runs it
+  // of leakage, a bit of every qubit beside its state; the frame engine alone runs them
+  kLeak,             ///< list of qubits; leaks with params[param], scrambles as `a` says
+  kLeakPair,         ///< list of pairs; leaks both, the first, the second with params[param .. +3]
+  kSeal,             ///< list of qubits; leaked ones come back with params[param]
+  kScramble,         ///< list of qubits; leaked ones are fully depolarised
+  kScramblePartner,  ///< list of pairs; where one is leaked the other is fully depolarised
+  kSpread,           ///< list of pairs; where one is leaked: 01 both, 10 both, 01 moves, 10 moves
+  kLeakPauli1,       ///< list of qubits; X, Y, Z of unleaked ones, then of leaked ones
+  kLeakPauli2,       ///< list of pairs; 15 each where none, the second, the first, both are leaked
+  kLeakHerald,       ///< list of qubits; a record each: is it leaked; missed, false probabilities
+  kFrameSign,        ///< the next record: whether the frame anticommutes with p on a, which stays
 };
 
 /// How many probabilities a primitive of this kind has.
@@ -48,17 +58,31 @@ constexpr std::size_t num_probabilities(PrimKind kind) {
   switch (kind) {
     case PrimKind::kRecordFlip:
     case PrimKind::kCorrelated:
+    case PrimKind::kLeak:
+    case PrimKind::kSeal:
       return 1;
+    case PrimKind::kLeakHerald:
+      return 2;
     case PrimKind::kPauli1:
+    case PrimKind::kLeakPair:
       return 3;
     case PrimKind::kHerald:
+    case PrimKind::kSpread:
       return 4;
+    case PrimKind::kLeakPauli1:
+      return 6;
+    case PrimKind::kLeakPauli2:
+      return 60;
     case PrimKind::kPauli2:
       return 15;
     default:
       return 0;
   }
 }
+
+/// Whose frame a kLeak or kLeakPair makes uniformly random, in `a`: of no qubit, of those it leaks
+/// that were not leaked, of all it leaks.
+enum class LeakScramble : std::uint32_t { kNone, kFresh, kAll };
 
 struct Prim {
   PrimKind kind;
@@ -88,6 +112,7 @@ struct StabProgram {
   std::vector<std::string> tags = {""};
   std::string name;                 ///< of the source, for messages
   std::uint64_t num_rotations = 0;  ///< primitives of that kind, loops counted once
+  bool has_leakage = false;
 
   const StabSource& source(const Prim& p) const { return sources[p.source]; }
   /// "file:line: " where the line is known, else nothing.
@@ -107,12 +132,14 @@ struct StabProgram {
 
 /// What becomes of rotations that are no Clifford gates.
 enum class Rotations : std::uint8_t { kRefuse, kKeep };
+/// What becomes of leakage, which is neither a gate nor Pauli noise.
+enum class Leakage : std::uint8_t { kRefuse, kKeep };
 
 /// Lowers a circuit; `name` is that of its source. Throws Error(kInput) for what has no meaning,
-/// such as an anti-Hermitian product, and for rotations that are refused. Rotations by whole
-/// quarters of a turn become Clifford gates.
+/// such as an anti-Hermitian product, and for rotations and leakage that are refused. Rotations by
+/// whole quarters of a turn become Clifford gates.
 StabProgram lower(const circuit::StabilizerCircuit& circuit, std::string name = "<circuit>",
-                  Rotations rotations = Rotations::kRefuse);
+                  Rotations rotations = Rotations::kRefuse, Leakage leakage = Leakage::kRefuse);
 
 /// Records must exist before they are looked back at: throws Error(kInput) where they do not.
 void check_lookbacks(const StabProgram& program);

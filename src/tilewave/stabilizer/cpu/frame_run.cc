@@ -8,6 +8,8 @@
 #include "tilewave/base/interrupt.h"
 #include "tilewave/base/saturating.h"
 #include "tilewave/stabilizer/cpu/event_draws.h"
+#include "tilewave/stabilizer/cpu/frame_hits.h"
+#include "tilewave/stabilizer/cpu/leakage_run.h"
 #include "tilewave/stabilizer/frame_step.h"
 
 namespace tilewave::stabilizer {
@@ -19,6 +21,7 @@ typedef std::uint64_t Vec __attribute__((vector_size(64)));
 struct Batch {
   const FrameProgram& program;
   Vec* frames;
+  Vec* leaked;  // null without leakage
   Vec* records;
   Vec* outputs;
   Vec* chain;  // shots in which an error of the current chain has happened
@@ -35,6 +38,20 @@ struct Batch {
   [[gnu::always_inline]] Vec* record_row(std::uint64_t index) {
     const bool all = program.output == FrameOutput::kRecords;
     return records + (all ? index : ring_row(index, program.ring_rows)) * vecs;
+  }
+  LeakageRows leakage() const {
+    const bool all = program.output == FrameOutput::kRecords;
+    return {program,
+            reinterpret_cast<std::uint32_t*>(frames),
+            reinterpret_cast<std::uint32_t*>(leaked),
+            reinterpret_cast<std::uint32_t*>(records),
+            all ? ~std::uint64_t{0} : program.ring_rows - 1,
+            record,
+            units,
+            key0,
+            key1,
+            first_unit,
+            tick};
   }
   [[gnu::always_inline]] Vec* back(std::uint32_t lookback) { return record_row(record - lookback); }
 };
@@ -103,22 +120,6 @@ template <Pauli P>
     Vec *x = b.x(t[i]), *z = b.z(t[i]), *s = scratch + (i % 4) * b.vecs;
     for (std::uint32_t v = 0; v < b.vecs; ++v) multiply<P>(x[v], z[v], s[v]);
   }
-}
-
-// Multiplies the Pauli (bit 0: X, bit 1: Z of the logical error; axes say how they are stored) into
-// one shot, without branches: which Pauli it is cannot be foreseen.
-// `frames` and `units` are copies: the compiler must assume that a store changes members of Batch.
-[[gnu::always_inline]] inline void flip(std::uint32_t* frames, std::size_t units,
-                                        std::uint32_t slot, std::uint32_t stored,
-                                        std::uint32_t unit, std::uint32_t bit) {
-  std::uint32_t* x = frames + 2 * slot * units + unit;
-  x[0] ^= bit & (0u - (stored & 1));
-  x[units] ^= bit & (0u - (stored >> 1));
-}
-[[gnu::always_inline]] inline void hit(std::uint32_t* frames, std::size_t units,
-                                       std::uint32_t target, std::uint32_t xz, std::uint32_t unit,
-                                       std::uint32_t bit) {
-  flip(frames, units, slot_of(target), stored_xz(target, xz), unit, bit);
 }
 
 [[gnu::always_inline]] inline NoiseStreams streams_of(const Batch& b, const FrameOp& op) {
@@ -208,6 +209,12 @@ template <Pauli P>
         case SiteKind::kHerald:
           flip_record(t[0], unit, bit);
           hit(frames, units, t[1], xz_of(branch), unit, bit);
+          break;
+        case SiteKind::kLeak:
+          leak_one(b.leakage(), t[0], unit, bit, events.bits(k));
+          break;
+        case SiteKind::kLeakPair:
+          leak_pair(b.leakage(), t, events.site(k) - op.first, branch, unit, bit);
           break;
         case SiteKind::kProduct: {
           const std::uint32_t* factors = factors_of(t, branch);
@@ -313,7 +320,10 @@ struct Machine {
   }
   [[gnu::always_inline]] void clear(const FrameOp& op) {
     const std::uint32_t* t = targets(op);
-    for (std::uint32_t i = 0; i < op.count; ++i) std::memset(b.x(t[i]), 0, 2 * row_bytes());
+    for (std::uint32_t i = 0; i < op.count; ++i) {
+      std::memset(b.x(t[i]), 0, 2 * row_bytes());
+      if (b.leaked) std::memset(b.leaked + std::size_t{t[i]} * b.vecs, 0, row_bytes());
+    }
   }
   [[gnu::always_inline]] void pad(const FrameOp& op) {
     for (std::uint32_t i = 0; i < op.count; ++i)
@@ -339,8 +349,17 @@ struct Machine {
   }
   [[gnu::always_inline]] void swap(const FrameOp& op) {
     const std::uint32_t* t = targets(op);
-    for (std::uint32_t i = 0; i < op.count; ++i, t += 2)
-      std::swap_ranges(b.x(t[0]), b.x(t[0]) + 2 * b.vecs, b.x(t[1]));
+    for (std::uint32_t i = 0; i < op.count; ++i, t += 2) swap_slots(t[0], t[1]);
+  }
+  [[gnu::always_inline]] void swap_slots(std::uint32_t first, std::uint32_t second) {
+    std::swap_ranges(b.x(first), b.x(first) + 2 * b.vecs, b.x(second));
+    if (!b.leaked) return;
+    Vec* row = b.leaked + std::size_t{first} * b.vecs;
+    std::swap_ranges(row, row + b.vecs, b.leaked + std::size_t{second} * b.vecs);
+  }
+  [[gnu::always_inline]] void leakage(const FrameOp& op) {
+    run_leakage(b.leakage(), op);
+    if (op.code == FrameCode::kFlag) b.record += op.count;
   }
 };
 
@@ -381,6 +400,8 @@ FrameBatch::FrameBatch(const FrameProgram& program, std::uint32_t num_shots)
   TW_CHECK(num_shots > 0 && num_shots % 512 == 0, "a batch is a multiple of 512 shots");
   const std::size_t row = num_shots / 8;
   frames_ = runtime::HostBuffer(std::max<std::size_t>(row, 2 * row * program.num_slots));
+  if (program.has_leakage)
+    leaked_ = runtime::HostBuffer(std::max<std::size_t>(row, row * program.num_slots));
   records_ = runtime::HostBuffer(std::max<std::size_t>(row, row * program.ring_rows));
   if (program.output == FrameOutput::kDetectors) {
     outputs_ = runtime::HostBuffer(std::max<std::size_t>(row, row * program.num_rows_out()));
@@ -389,9 +410,10 @@ FrameBatch::FrameBatch(const FrameProgram& program, std::uint32_t num_shots)
 }
 
 std::uint64_t FrameBatch::bytes_for(const FrameProgram& program, std::uint64_t num_shots) {
-  const std::uint64_t rows =
-      saturating_add(saturating_add(2 * std::uint64_t{program.num_slots}, program.ring_rows),
-                     program.output == FrameOutput::kDetectors ? program.num_rows_out() : 0);
+  const std::uint64_t rows = saturating_add(
+      saturating_add((program.has_leakage ? 3 : 2) * std::uint64_t{program.num_slots},
+                     program.ring_rows),
+      program.output == FrameOutput::kDetectors ? program.num_rows_out() : 0);
   return saturating_multiply(rows, num_shots / 8);
 }
 
@@ -407,6 +429,7 @@ std::uint64_t* FrameBatch::output() {
 void FrameBatch::run(std::uint64_t seed, std::uint64_t first_unit, const std::uint64_t* sweep) {
   const std::size_t row = num_shots_ / 8;
   std::memset(frames_.data(), 0, 2 * row * program_.num_slots);
+  if (program_.has_leakage) std::memset(leaked_.data(), 0, row * program_.num_slots);
   if (program_.output == FrameOutput::kDetectors) {
     std::memset(outputs_.as<std::uint8_t>() + row * program_.num_detectors, 0,
                 row * program_.num_observables);
@@ -415,6 +438,7 @@ void FrameBatch::run(std::uint64_t seed, std::uint64_t first_unit, const std::ui
   std::memset(scratch_.data(), 0, row);
   Batch b{program_,
           frames_.as<Vec>(),
+          program_.has_leakage ? leaked_.as<Vec>() : nullptr,
           records_.as<Vec>(),
           outputs_.as<Vec>(),
           scratch,

@@ -187,9 +187,7 @@ class FrameLayout {
         ++t;
         slots(1, Touch::kRead);
         break;
-      case FrameCode::kSweep:
-      case FrameCode::kLoop:
-      case FrameCode::kLoopEnd:
+      default:  // loops; sweep bits, which are zeros; leakage, which make_shot_source refuses for GPUs
         break;
     }
     return free;
@@ -213,6 +211,9 @@ class FrameLayout {
         case SiteKind::kHerald:
           slot(t[1]);
           [[fallthrough]];
+        case SiteKind::kLeak:
+        case SiteKind::kLeakPair:
+          break;  // make_shot_source refuses for GPUs
         case SiteKind::kRecord:
           free &= touch(records_, Touch::kXor);
           break;

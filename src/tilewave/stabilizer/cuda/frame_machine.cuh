@@ -215,6 +215,9 @@ struct Machine {
       case SiteKind::kRecord:
         atomicXor(record_at(record - read(t), in_lane), bit);
         return;
+      case SiteKind::kLeak:
+      case SiteKind::kLeakPair:
+        return;  // make_shot_source refuses for GPUs
       case SiteKind::kProduct:
         t = factors_of(t, branch);
         for (std::uint32_t f = 1; f <= t[0]; ++f)
@@ -354,6 +357,7 @@ struct Machine {
         anticommuting<P>(x(read(t + 1)), z(read(t + 1)));
   }
 
+  __device__ void leakage(const FrameOp&) {}  // make_shot_source refuses for GPUs
   __device__ void permute(const FrameOp& op) {
     for (std::uint32_t i = quad_worker(); i < op.count; i += quad_workers()) {
       const std::uint32_t slot = read(targets(op) + i);

@@ -19,7 +19,8 @@ std::variant<SparseProgram, FrameProgram> choose_engine(const StabProgram& progr
   const std::uint64_t num_bits =
       saturating_add(program.counts.detectors, program.counts.observables);
   // Records depend on every earlier error: their sets grow with the circuit, frames do not.
-  if (options.engine != Engine::kAuto || records || num_bits >= (std::uint64_t{1} << 31))
+  if (options.engine != Engine::kAuto || records || program.has_leakage ||
+      num_bits >= (std::uint64_t{1} << 31))
     return frames;
   // A build that takes long must be worth it for the shots asked for. Those before first_shot count
   // as well: the rest of an interrupted run takes the same engine.

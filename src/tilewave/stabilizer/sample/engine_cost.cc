@@ -28,6 +28,11 @@ FrameWork work_of(const FrameProgram& program) {
       case FrameCode::kPauli2:
       case FrameCode::kHerald:
       case FrameCode::kRecordFlip:
+      case FrameCode::kLeak:
+      case FrameCode::kLeakPair:
+      case FrameCode::kUnleaked1:
+      case FrameCode::kUnleaked2:
+      case FrameCode::kFalseFlag:
         work.streams += t * streams;
         work.events += t * op.count * program.channels[op.channel].probability;
         break;

@@ -199,6 +199,23 @@ std::unique_ptr<ShotSource> sparse_source(SparseProgram program,
       gpus, [&](int device) { return make_gpu_run(program, device); }, program.num_bits, "sparse",
       describe(program));
 }
+
+// The frame engine on the CPU alone runs leakage.
+void check_leakage(const StabProgram& program, const SampleOptions& options) {
+  const std::string circuit = program.name + ": the circuit has leakage";
+  if (program.num_rotations > 0) {
+    throw Error(ExitCode::kInput, circuit +
+                                      " and gates beyond Clifford, which no engine runs together: "
+                                      "leave one of them out");
+  }
+  if (options.engine == Engine::kSparse) {
+    throw Error(ExitCode::kUsage,
+                circuit + ", which the sparse engine cannot run: use --engine frame or auto");
+  }
+  if (!options.gpus.empty())
+    throw Error(ExitCode::kUsage, circuit + ", which is sampled on the CPU: use --device cpu");
+}
+
 }  // namespace
 
 int threads_for(const ShotSource& source, int requested) {
@@ -240,6 +257,7 @@ std::uint64_t ShotSource::fill_kept(std::uint64_t seed, std::uint64_t block, std
 
 std::unique_ptr<ShotSource> make_shot_source(const StabProgram& program,
                                              const SampleOptions& options) {
+  if (program.has_leakage) check_leakage(program, options);
   if (program.num_rotations > 0) return make_near_clifford_source(program, options);
   const bool records = options.output == ShotOutput::kRecords;
   std::vector<std::uint64_t> reference;

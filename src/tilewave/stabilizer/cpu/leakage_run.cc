@@ -1,0 +1,256 @@
+#include "tilewave/stabilizer/cpu/leakage_run.h"
+
+#include <bit>
+#include <cstring>
+
+#include "tilewave/base/cpu_dispatch.h"
+#include "tilewave/stabilizer/cpu/event_draws.h"
+
+namespace tilewave::stabilizer {
+namespace {
+
+using C = FrameCode;
+
+// Words of leaked shots, or single ones, that wait for their draws: many at a time hide the
+// latency of Philox.
+struct Waiting {
+  static constexpr std::uint32_t kMost = 256;
+  alignas(64) std::uint32_t index[kMost];  // in the operation's stream of the unit
+  alignas(64) std::uint32_t unit[kMost];
+  alignas(64) std::uint32_t word[kMost];  // the shots
+  alignas(64) std::uint32_t draws[4][kMost];
+  std::uint32_t count = 0;
+};
+
+[[gnu::always_inline]] inline void draw(const LeakageRows& rows, Waiting& w) {
+  for (std::uint32_t first = 0; first < w.count; first += 16) {
+    std::uint64_t c0[16], c1[16], c2[16], c3[16];
+    for (int k = 0; k < 16; ++k) {
+      const std::uint64_t unit = rows.first_unit + w.unit[first + k];
+      c0[k] = w.index[first + k];
+      c1[k] = static_cast<std::uint32_t>(rows.tick);
+      c2[k] = static_cast<std::uint32_t>(unit);
+      c3[k] = static_cast<std::uint32_t>(unit >> 32) |
+              (static_cast<std::uint32_t>(rows.tick >> 32) << 16);
+    }
+    std::uint32_t k0 = rows.key0, k1 = rows.key1;
+    for (int round = 0; round < 10; ++round) {
+      for (int k = 0; k < 16; ++k) {
+        const std::uint64_t p0 = 0xD2511F53ull * static_cast<std::uint32_t>(c0[k]);
+        const std::uint64_t p1 = 0xCD9E8D57ull * static_cast<std::uint32_t>(c2[k]);
+        c0[k] = (p1 >> 32) ^ c1[k] ^ k0;
+        c1[k] = p1;
+        c2[k] = (p0 >> 32) ^ c3[k] ^ k1;
+        c3[k] = p0;
+      }
+      k0 += 0x9E3779B9u, k1 += 0xBB67AE85u;
+    }
+    for (int k = 0; k < 16; ++k) {
+      w.draws[0][first + k] = static_cast<std::uint32_t>(c0[k]);
+      w.draws[1][first + k] = static_cast<std::uint32_t>(c1[k]);
+      w.draws[2][first + k] = static_cast<std::uint32_t>(c2[k]);
+      w.draws[3][first + k] = static_cast<std::uint32_t>(c3[k]);
+    }
+  }
+}
+
+enum class Of : std::uint8_t { kWords, kShots };
+enum class Leaked : std::uint8_t { kTheOne, kAny, kEither };  // of a target or a pair; not both
+
+// Calls apply(target, unit, shots, draws of four words) where a target is leaked: for all shots of
+// a unit together, or for each.
+template <Of Unit, Leaked Where, class Apply>
+[[gnu::always_inline]] inline void where_leaked(const LeakageRows& rows, const FrameOp& op,
+                                                Apply apply) {
+  constexpr std::uint32_t kPer = Where == Leaked::kTheOne ? 1 : 2;
+  const std::uint32_t* t = rows.program.operands.data() + op.first;
+  Waiting w{};
+  const auto finish = [&] {
+    draw(rows, w);
+    for (std::uint32_t k = 0; k < w.count; ++k) {
+      const std::uint32_t draws[4] = {w.draws[0][k], w.draws[1][k], w.draws[2][k], w.draws[3][k]};
+      const std::uint32_t target = Unit == Of::kWords ? w.index[k] : w.index[k] >> 5;
+      apply(t + kPer * std::size_t{target}, target, w.unit[k], w.word[k], draws);
+    }
+    w.count = 0;
+  };
+  for (std::uint32_t i = 0; i < op.count; ++i) {
+    const std::uint32_t* a = rows.leaked_row(slot_of(t[kPer * i]));
+    const std::uint32_t* b = rows.leaked_row(slot_of(t[kPer * i + kPer - 1]));
+    const auto word = [&](std::size_t u) {
+      if (Where == Leaked::kTheOne) return a[u];
+      return Where == Leaked::kAny ? a[u] | b[u] : a[u] ^ b[u];
+    };
+    for (std::size_t first = 0; first < rows.units; first += 16) {
+      std::uint32_t any = 0;
+      for (std::size_t u = first; u < first + 16; ++u) any |= word(u);
+      if (any == 0) continue;
+      for (std::size_t u = first; u < first + 16; ++u) {
+        std::uint32_t shots = word(u);
+        while (shots != 0) {
+          if (w.count == Waiting::kMost) finish();
+          const std::uint32_t these = Unit == Of::kWords ? shots : shots & (0u - shots);
+          w.index[w.count] =
+              Unit == Of::kWords ? i : i << 5 | static_cast<std::uint32_t>(std::countr_zero(these));
+          w.unit[w.count] = static_cast<std::uint32_t>(u);
+          w.word[w.count++] = these;
+          shots ^= these;
+        }
+      }
+    }
+  }
+  finish();
+}
+
+// The branch that 64 bits choose of `count` cumulated probabilities; `count` where none happens.
+std::uint32_t branch_of(const std::uint64_t* upto, std::uint32_t count,
+                        const std::uint32_t* draws) {
+  const std::uint64_t value = std::uint64_t{draws[1]} << 32 | draws[0];
+  std::uint32_t k = 0;
+  while (k < count && value >= upto[k]) ++k;
+  return k;
+}
+
+[[gnu::always_inline]] inline void of_leaked_shots(const LeakageRows& rows, const FrameOp& op) {
+  using Target = const std::uint32_t*;
+  using Word = std::uint32_t;
+  const std::size_t units = rows.units;
+  const std::uint64_t* upto = rows.program.leak_thresholds.data() + op.channel;
+  const auto multiply = [&](Word slot, Word unit, Word x, Word z) {
+    Word* row = rows.x(slot) + unit;
+    row[0] ^= x, row[units] ^= z;
+  };
+  switch (op.code) {
+    case C::kScramble:
+      where_leaked<Of::kWords, Leaked::kTheOne>(
+          rows, op, [&](Target t, Word, Word unit, Word shots, const Word* r) {
+            multiply(t[0], unit, r[0] & shots, r[1] & shots);
+          });
+      return;
+    case C::kScramblePartner:
+      where_leaked<Of::kWords, Leaked::kAny>(
+          rows, op, [&](Target t, Word, Word unit, Word, const Word* r) {
+            const Word a = rows.leaked_row(t[0])[unit], b = rows.leaked_row(t[1])[unit];
+            multiply(t[1], unit, r[0] & a, r[1] & a);
+            multiply(t[0], unit, r[2] & b, r[3] & b);
+          });
+      return;
+    case C::kSeal:
+      if (upto[0] == ~std::uint64_t{0}) {
+        Target t = rows.program.operands.data() + op.first;
+        for (std::uint32_t i = 0; i < op.count; ++i)
+          std::memset(rows.leaked_row(t[i]), 0, units * sizeof(Word));
+        return;
+      }
+      where_leaked<Of::kShots, Leaked::kTheOne>(
+          rows, op, [&](Target t, Word, Word unit, Word shot, const Word* r) {
+            if (branch_of(upto, 1, r) == 0) rows.leaked_row(t[0])[unit] &= ~shot;
+          });
+      return;
+    case C::kSpread:
+      where_leaked<Of::kShots, Leaked::kEither>(
+          rows, op, [&](Target t, Word, Word unit, Word shot, const Word* r) {
+            const bool first = rows.leaked_row(t[0])[unit] & shot;
+            const Word branch = branch_of(upto + (first ? 0 : 2), 2, r);
+            if (branch == 2) return;
+            rows.leaked_row(t[first ? 1 : 0])[unit] |= shot;
+            if (branch == 1) rows.leaked_row(t[first ? 0 : 1])[unit] &= ~shot;
+          });
+      return;
+    case C::kLeaked1:
+      where_leaked<Of::kShots, Leaked::kTheOne>(
+          rows, op, [&](Target t, Word, Word unit, Word shot, const Word* r) {
+            const Word branch = branch_of(upto, 3, r);
+            if (branch < 3) hit(rows.frames, units, t[0], xz_of(branch + 1), unit, shot);
+          });
+      return;
+    case C::kLeaked2:
+      where_leaked<Of::kShots, Leaked::kAny>(
+          rows, op, [&](Target t, Word, Word unit, Word shot, const Word* r) {
+            const bool first = rows.leaked_row(slot_of(t[0]))[unit] & shot,
+                       second = rows.leaked_row(slot_of(t[1]))[unit] & shot;
+            const Word set = first ? (second ? 2 : 1) : 0,
+                       branch = branch_of(upto + 15 * set, 15, r);
+            if (branch == 15) return;
+            hit(rows.frames, units, t[0], xz_of((branch + 1) >> 2), unit, shot);
+            hit(rows.frames, units, t[1], xz_of((branch + 1) & 3), unit, shot);
+          });
+      return;
+    case C::kMissedFlag:
+      where_leaked<Of::kShots, Leaked::kTheOne>(
+          rows, op, [&](Target, Word target, Word unit, Word shot, const Word* r) {
+            if (branch_of(upto, 1, r) == 0)
+              rows.record_row(rows.record - op.count + target)[unit] ^= shot;
+          });
+      return;
+    default: {  // kFlag
+      Target t = rows.program.operands.data() + op.first;
+      for (std::uint32_t i = 0; i < op.count; ++i)
+        std::memcpy(rows.record_row(rows.record + i), rows.leaked_row(t[i]), units * sizeof(Word));
+    }
+  }
+}
+
+// What happens to any shot with the probability of a channel.
+void with_channel(const LeakageRows& rows, const FrameOp& op) {
+  const FrameChannel& c = rows.program.channels[op.channel];
+  const std::uint32_t* operands = rows.program.operands.data() + op.first;
+  const std::size_t units = rows.units;
+  EventDraws events({rows.key0, rows.key1, rows.first_unit, rows.tick,
+                     static_cast<std::uint32_t>(units), op.segment, op.count, c.inv_log});
+  while (events.next()) {
+    for (std::size_t k = 0; k < events.size(); ++k) {
+      const std::uint32_t target = events.target(k), unit = events.unit(k), bit = events.bit(k);
+      const bool pair = op.code == C::kLeakPair || op.code == C::kUnleaked2;
+      const std::uint32_t* t = operands + std::size_t{target} * (pair ? 2 : 1);
+      const auto sealed = [&](std::uint32_t one) {
+        return bit & ~rows.leaked_row(slot_of(one))[unit];
+      };
+      switch (op.code) {
+        case C::kLeak:
+          leak_one(rows, t[0], unit, bit, events.bits(k));
+          break;
+        case C::kLeakPair:
+          leak_pair(rows, t, target, stabilizer::branch_of(c, events.bits(k)), unit, bit);
+          break;
+        case C::kUnleaked1: {
+          const std::uint32_t code = stabilizer::branch_of(c, events.bits(k)) + 1;
+          hit(rows.frames, units, t[0], xz_of(code), unit, sealed(t[0]));
+          break;
+        }
+        case C::kUnleaked2: {
+          const std::uint32_t code = stabilizer::branch_of(c, events.bits(k)) + 1;
+          const std::uint32_t both = sealed(t[0]) & sealed(t[1]);
+          hit(rows.frames, units, t[0], xz_of(code >> 2), unit, both);
+          hit(rows.frames, units, t[1], xz_of(code & 3), unit, both);
+          break;
+        }
+        default:  // kFalseFlag
+          rows.record_row(rows.record - op.count + target)[unit] ^= sealed(t[0]);
+      }
+    }
+  }
+}
+
+TW_TARGET_AVX512 void of_leaked_shots_avx512(const LeakageRows& rows, const FrameOp& op) {
+  of_leaked_shots(rows, op);
+}
+TW_TARGET_AVX2 void of_leaked_shots_avx2(const LeakageRows& rows, const FrameOp& op) {
+  of_leaked_shots(rows, op);
+}
+
+}  // namespace
+
+void run_leakage(const LeakageRows& rows, const FrameOp& op) {
+  if (!is_of_leaked_shots(op.code)) return with_channel(rows, op);
+  switch (cpu_level()) {
+    case CpuLevel::kAvx512:
+      return of_leaked_shots_avx512(rows, op);
+    case CpuLevel::kAvx2:
+      return of_leaked_shots_avx2(rows, op);
+    case CpuLevel::kBase:
+      return of_leaked_shots(rows, op);
+  }
+}
+
+}  // namespace tilewave::stabilizer

@@ -1,0 +1,64 @@
+// Leakage in the frame engine on the CPU: a third row of every slot, the shots in which it is leaked.
+// A leaked qubit is traced out: its frame is a uniformly random Pauli, and so becomes that of a
+// partner which a gate mixes it with. What happens to leaked shots costs a draw each; rows without
+// any are only looked at. Draws are Philox, by (seed, unit, tick, target and shot), as everywhere.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tilewave/stabilizer/cpu/frame_hits.h"
+#include "tilewave/stabilizer/frame_program.h"
+#include "tilewave/stabilizer/noise.h"
+
+namespace tilewave::stabilizer {
+
+/// The rows of a batch, `units` words each, and where its random streams stand.
+struct LeakageRows {
+  const FrameProgram& program;
+  std::uint32_t* frames;
+  std::uint32_t* leaked;
+  std::uint32_t* records;
+  std::uint64_t record_mask;  ///< row of record r: r & record_mask
+  std::uint64_t record;       ///< the next one
+  std::size_t units;
+  std::uint32_t key0, key1;
+  std::uint64_t first_unit, tick;
+
+  std::uint32_t* x(std::uint32_t slot) const { return frames + 2 * std::size_t{slot} * units; }
+  std::uint32_t* leaked_row(std::uint32_t slot) const { return leaked + slot * units; }
+  std::uint32_t* record_row(std::uint64_t index) const {
+    return records + (index & record_mask) * units;
+  }
+};
+
+/// One operation for which is_of_leakage() holds.
+void run_leakage(const LeakageRows& rows, const FrameOp& op);
+
+/// Leaks the qubit of a target (slot | LeakScramble << 28) in one shot. `bits`: the lowest two are
+/// the Pauli x + 2 z by which its frame may change.
+[[gnu::always_inline]] inline void leak_one(const LeakageRows& rows, std::uint32_t target,
+                                            std::uint32_t unit, std::uint32_t bit,
+                                            std::uint32_t bits) {
+  const std::uint32_t slot = slot_of(target);
+  const auto scramble = static_cast<LeakScramble>(target >> 28);
+  std::uint32_t& word = rows.leaked_row(slot)[unit];
+  std::uint32_t changes = scramble == LeakScramble::kNone ? 0 : bit;
+  if (scramble == LeakScramble::kFresh) changes &= ~word;
+  flip(rows.frames, rows.units, slot, bits & 3, unit, changes);
+  word |= bit;
+}
+
+/// Branches 0, 1, 2: leaks both, the first, the second of two targets. `place`: of the pair in its
+/// operation, for the draw of Paulis, which the choice of a branch leaves no bits for.
+inline void leak_pair(const LeakageRows& rows, const std::uint32_t* targets, std::uint32_t place,
+                      std::uint32_t branch, std::uint32_t unit, std::uint32_t bit) {
+  constexpr std::uint32_t kBehindEvents = 1u << 31;
+  const auto shot = static_cast<std::uint32_t>(__builtin_ctz(bit));
+  const UnitStream stream{rows.key0, rows.key1, rows.first_unit + unit, rows.tick};
+  const std::uint32_t bits = stream.block(kBehindEvents | place << 5 | shot).v[0];
+  if (branch != 2) leak_one(rows, targets[0], unit, bit, bits);
+  if (branch != 1) leak_one(rows, targets[1], unit, bit, bits >> 2);
+}
+
+}  // namespace tilewave::stabilizer
