@@ -17,6 +17,7 @@ std::size_t slots_of(FrameCode code) {
     case C::kControlled:
     case C::kSwap:
     case C::kSpread:
+    case C::kScrambleSpread:
     case C::kLeaked2:
     case C::kScramblePartner:
       return 2;

@@ -234,7 +234,8 @@ class Compiler {
   void of_leaked(const Prim& p, FrameCode code, int place, bool axes_too = false) {
     const auto list = in_.list(p);
     const auto operand = [&](std::uint32_t q) { return axes_too ? axes(q) : places_[q].slot; };
-    const bool pairs = code == C::kSpread || code == C::kLeaked2 || code == C::kScramblePartner;
+    const bool pairs = code == C::kSpread || code == C::kScrambleSpread || code == C::kLeaked2 ||
+                       code == C::kScramblePartner;
     for (std::size_t k = 0; k < list.size(); k += pairs ? 2 : 1) {
       if (pairs) {
         layers_.add(code, place, {operand(list[k]), operand(list[k + 1])});
@@ -262,7 +263,7 @@ class Compiler {
       case P::kSpread: {
         const double first[] = {probabilities[0], probabilities[2]},
                      second[] = {probabilities[1], probabilities[3]};
-        return of_leaked(p, C::kSpread, thresholds({first, second}));
+        return of_leaked(p, p.flag ? C::kScrambleSpread : C::kSpread, thresholds({first, second}));
       }
       case P::kLeakPauli1:
         channel_alone(p, C::kUnleaked1, probabilities.first(3), targets, 1);
@@ -464,22 +465,39 @@ FrameProgram compile_frames(const StabProgram& program, FrameOutput output) {
 }
 
 std::string describe(const FrameProgram& program) {
-  static constexpr const char* kNames[] = {"controlled",  "measure",
-                                           "coin",        "clear",
-                                           "record_flip", "pad",
-                                           "pauli1",      "pauli2",
-                                           "correlated",  "herald",
-                                           "sites",       "feedback",
-                                           "sweep",       "detector",
-                                           "observable",  "observable_pauli",
-                                           "permute",     "swap",
-                                           "leak",        "leak_pair",
-                                           "unleaked1",   "unleaked2",
-                                           "false_flag",  "seal",
-                                           "spread",      "leaked1",
-                                           "leaked2",     "missed_flag",
-                                           "scramble",    "scramble_partner",
-                                           "flag",        "loop",
+  static constexpr const char* kNames[] = {"controlled",
+                                           "measure",
+                                           "coin",
+                                           "clear",
+                                           "record_flip",
+                                           "pad",
+                                           "pauli1",
+                                           "pauli2",
+                                           "correlated",
+                                           "herald",
+                                           "sites",
+                                           "feedback",
+                                           "sweep",
+                                           "detector",
+                                           "observable",
+                                           "observable_pauli",
+                                           "permute",
+                                           "swap",
+                                           "leak",
+                                           "leak_pair",
+                                           "unleaked1",
+                                           "unleaked2",
+                                           "false_flag",
+                                           "seal",
+                                           "spread",
+                                           "scramble_spread",
+                                           "leaked1",
+                                           "leaked2",
+                                           "missed_flag",
+                                           "scramble",
+                                           "scramble_partner",
+                                           "flag",
+                                           "loop",
                                            "loop_end"};
   std::string out;
   int depth = 0;

@@ -53,6 +53,7 @@ enum class FrameCode : std::uint8_t {
   // with thresholds from leak_thresholds[channel] on, for leaked shots
   kSeal,             ///< slots; they come back
   kSpread,           ///< pairs of slots where one is leaked: 01 both, 01 moves, 10 both, 10 moves
+  kScrambleSpread,   ///< kScramblePartner, then kSpread, with one draw
   kLeaked1,          ///< as kPauli1, where the slot is leaked
   kLeaked2,          ///< as kPauli2; 15 thresholds each where the second, the first, both are
   kMissedFlag,       ///< slots of the last `count` records: flips them where it is leaked

@@ -105,6 +105,7 @@ template <class Machine>
     case FrameCode::kFalseFlag:
     case FrameCode::kSeal:
     case FrameCode::kSpread:
+    case FrameCode::kScrambleSpread:
     case FrameCode::kLeaked1:
     case FrameCode::kLeaked2:
     case FrameCode::kMissedFlag:

@@ -69,7 +69,7 @@ std::vector<LeakageStep> leakage_steps(StabKind kind, std::span<const double> ar
       return {{P::kSpread, p}};
     case K::kLeakagePropagate:
       if (never) return {{P::kScramblePartner, {}}};
-      return {{P::kScramblePartner, {}}, {P::kSpread, p}};
+      return {{P::kSpread, p, LeakScramble::kNone, true}};
     case K::kLeakagePauli1:
       return {{P::kLeakPauli1, p}};
     case K::kLeakagePauli2:

@@ -17,6 +17,7 @@ struct LeakageStep {
   PrimKind kind;
   std::vector<double> probabilities;
   LeakScramble scramble = LeakScramble::kNone;
+  bool flag = false;
 };
 
 /// What an instruction of leakage does, in order; nothing where its probabilities are 0.

@@ -129,6 +129,7 @@ class Lowering {
                                           "alone take it");
       }
       p.a = static_cast<std::uint32_t>(step.scramble);
+      p.flag = step.flag;
       p.param = params(step.probabilities);
       set_list(p, qubits);
       emit(p);
@@ -182,10 +183,13 @@ class Lowering {
       clifford1(form.post0, t0.value);
       clifford1(form.post1, t1.value);
       if (!gates_scramble_ || !circuit::may_spread_leakage(op.gate)) continue;
-      scramble_partner(t0.value, t1.value);
       const bool spreads = std::any_of(args.begin(), args.end(), [](double a) { return a > 0; });
-      if (!spreads) continue;
+      if (!spreads) {
+        scramble_partner(t0.value, t1.value);
+        continue;
+      }
       Prim p = prim(P::kSpread);  // moves where it does not spread
+      p.flag = true;
       p.param =
           params(std::array{args[0], args[1], (1 - args[0]) * args[2], (1 - args[1]) * args[3]});
       set_list(p, std::array{t0.value, t1.value});

@@ -46,7 +46,8 @@ enum class PrimKind : std::uint8_t {
   kSeal,             ///< list of qubits; leaked ones come back with params[param]
   kScramble,         ///< list of qubits; leaked ones are fully depolarised
   kScramblePartner,  ///< list of pairs; where one is leaked the other is fully depolarised
-  kSpread,           ///< list of pairs; where one is leaked: 01 both, 10 both, 01 moves, 10 moves
+  kSpread,           ///< list of pairs; where one is leaked: 01 both, 10 both, 01 moves, 10 moves;
+                     ///< `flag`: after a kScramblePartner of the same pair
   kLeakPauli1,       ///< list of qubits; X, Y, Z of unleaked ones, then of leaked ones
   kLeakPauli2,       ///< list of pairs; 15 each where none, the second, the first, both are leaked
   kLeakHerald,       ///< list of qubits; a record each: is it leaked; missed, false probabilities

@@ -17,11 +17,14 @@ namespace {
 
 typedef std::uint64_t Vec __attribute__((vector_size(64)));
 
+constexpr std::size_t mask_words(std::size_t units) { return (units + 63) / 64; }
+
 // Everything a batch works on; rows are `vecs` vectors (or `units` u32) long.
 struct Batch {
   const FrameProgram& program;
   Vec* frames;
-  Vec* leaked;  // null without leakage
+  Vec* leaked;                  // null without leakage
+  std::uint64_t* units_leaked;  // LeakageRows
   Vec* records;
   Vec* outputs;
   Vec* chain;  // shots in which an error of the current chain has happened
@@ -44,6 +47,8 @@ struct Batch {
     return {program,
             reinterpret_cast<std::uint32_t*>(frames),
             reinterpret_cast<std::uint32_t*>(leaked),
+            units_leaked,
+            mask_words(units),
             reinterpret_cast<std::uint32_t*>(records),
             all ? ~std::uint64_t{0} : program.ring_rows - 1,
             record,
@@ -322,7 +327,7 @@ struct Machine {
     const std::uint32_t* t = targets(op);
     for (std::uint32_t i = 0; i < op.count; ++i) {
       std::memset(b.x(t[i]), 0, 2 * row_bytes());
-      if (b.leaked) std::memset(b.leaked + std::size_t{t[i]} * b.vecs, 0, row_bytes());
+      if (b.leaked) b.leakage().seal(t[i]);
     }
   }
   [[gnu::always_inline]] void pad(const FrameOp& op) {
@@ -356,6 +361,8 @@ struct Machine {
     if (!b.leaked) return;
     Vec* row = b.leaked + std::size_t{first} * b.vecs;
     std::swap_ranges(row, row + b.vecs, b.leaked + std::size_t{second} * b.vecs);
+    const LeakageRows rows = b.leakage();
+    std::swap_ranges(rows.mask(first), rows.mask(first) + rows.mask_words, rows.mask(second));
   }
   [[gnu::always_inline]] void leakage(const FrameOp& op) {
     run_leakage(b.leakage(), op);
@@ -400,8 +407,11 @@ FrameBatch::FrameBatch(const FrameProgram& program, std::uint32_t num_shots)
   TW_CHECK(num_shots > 0 && num_shots % 512 == 0, "a batch is a multiple of 512 shots");
   const std::size_t row = num_shots / 8;
   frames_ = runtime::HostBuffer(std::max<std::size_t>(row, 2 * row * program.num_slots));
-  if (program.has_leakage)
+  if (program.has_leakage) {
     leaked_ = runtime::HostBuffer(std::max<std::size_t>(row, row * program.num_slots));
+    units_leaked_ = runtime::HostBuffer(
+        std::max<std::size_t>(64, mask_words(num_shots / 32) * 8 * program.num_slots));
+  }
   records_ = runtime::HostBuffer(std::max<std::size_t>(row, row * program.ring_rows));
   if (program.output == FrameOutput::kDetectors) {
     outputs_ = runtime::HostBuffer(std::max<std::size_t>(row, row * program.num_rows_out()));
@@ -429,7 +439,10 @@ std::uint64_t* FrameBatch::output() {
 void FrameBatch::run(std::uint64_t seed, std::uint64_t first_unit, const std::uint64_t* sweep) {
   const std::size_t row = num_shots_ / 8;
   std::memset(frames_.data(), 0, 2 * row * program_.num_slots);
-  if (program_.has_leakage) std::memset(leaked_.data(), 0, row * program_.num_slots);
+  if (program_.has_leakage) {
+    std::memset(leaked_.data(), 0, row * program_.num_slots);
+    std::memset(units_leaked_.data(), 0, mask_words(num_shots_ / 32) * 8 * program_.num_slots);
+  }
   if (program_.output == FrameOutput::kDetectors) {
     std::memset(outputs_.as<std::uint8_t>() + row * program_.num_detectors, 0,
                 row * program_.num_observables);
@@ -439,6 +452,7 @@ void FrameBatch::run(std::uint64_t seed, std::uint64_t first_unit, const std::ui
   Batch b{program_,
           frames_.as<Vec>(),
           program_.has_leakage ? leaked_.as<Vec>() : nullptr,
+          program_.has_leakage ? units_leaked_.as<std::uint64_t>() : nullptr,
           records_.as<Vec>(),
           outputs_.as<Vec>(),
           scratch,

@@ -34,7 +34,7 @@ class FrameBatch {
  private:
   const FrameProgram& program_;
   std::uint32_t num_shots_;
-  runtime::HostBuffer frames_, leaked_, records_, outputs_, scratch_;
+  runtime::HostBuffer frames_, leaked_, units_leaked_, records_, outputs_, scratch_;
 };
 
 }  // namespace tilewave::stabilizer

@@ -75,24 +75,22 @@ template <Of Unit, Leaked Where, class Apply>
     w.count = 0;
   };
   for (std::uint32_t i = 0; i < op.count; ++i) {
-    const std::uint32_t* a = rows.leaked_row(slot_of(t[kPer * i]));
-    const std::uint32_t* b = rows.leaked_row(slot_of(t[kPer * i + kPer - 1]));
-    const auto word = [&](std::size_t u) {
-      if (Where == Leaked::kTheOne) return a[u];
-      return Where == Leaked::kAny ? a[u] | b[u] : a[u] ^ b[u];
-    };
-    for (std::size_t first = 0; first < rows.units; first += 16) {
-      std::uint32_t any = 0;
-      for (std::size_t u = first; u < first + 16; ++u) any |= word(u);
-      if (any == 0) continue;
-      for (std::size_t u = first; u < first + 16; ++u) {
-        std::uint32_t shots = word(u);
+    const std::uint32_t first = slot_of(t[kPer * i]), second = slot_of(t[kPer * i + kPer - 1]);
+    const std::uint32_t *a = rows.leaked_row(first), *b = rows.leaked_row(second);
+    for (std::size_t k = 0; k < rows.mask_words; ++k) {
+      std::uint64_t units = rows.mask(first)[k] | rows.mask(second)[k];
+      for (; units != 0; units &= units - 1) {
+        const auto u = static_cast<std::uint32_t>(64 * k) +
+                       static_cast<std::uint32_t>(std::countr_zero(units));
+        std::uint32_t shots = Where == Leaked::kTheOne ? a[u]
+                              : Where == Leaked::kAny  ? a[u] | b[u]
+                                                       : a[u] ^ b[u];
         while (shots != 0) {
           if (w.count == Waiting::kMost) finish();
           const std::uint32_t these = Unit == Of::kWords ? shots : shots & (0u - shots);
           w.index[w.count] =
               Unit == Of::kWords ? i : i << 5 | static_cast<std::uint32_t>(std::countr_zero(these));
-          w.unit[w.count] = static_cast<std::uint32_t>(u);
+          w.unit[w.count] = u;
           w.word[w.count++] = these;
           shots ^= these;
         }
@@ -120,6 +118,13 @@ std::uint32_t branch_of(const std::uint64_t* upto, std::uint32_t count,
     Word* row = rows.x(slot) + unit;
     row[0] ^= x, row[units] ^= z;
   };
+  // From the one of a pair that is leaked to the other.
+  const auto spread = [&](Target t, Word unit, Word shot, bool first, const Word* r) {
+    const Word branch = branch_of(upto + (first ? 0 : 2), 2, r);
+    if (branch == 2) return;
+    rows.set(t[first ? 1 : 0], unit, shot);
+    if (branch == 1) rows.clear(t[first ? 0 : 1], unit, shot);
+  };
   switch (op.code) {
     case C::kScramble:
       where_leaked<Of::kWords, Leaked::kTheOne>(
@@ -138,23 +143,28 @@ std::uint32_t branch_of(const std::uint64_t* upto, std::uint32_t count,
     case C::kSeal:
       if (upto[0] == ~std::uint64_t{0}) {
         Target t = rows.program.operands.data() + op.first;
-        for (std::uint32_t i = 0; i < op.count; ++i)
-          std::memset(rows.leaked_row(t[i]), 0, units * sizeof(Word));
+        for (std::uint32_t i = 0; i < op.count; ++i) rows.seal(t[i]);
         return;
       }
       where_leaked<Of::kShots, Leaked::kTheOne>(
           rows, op, [&](Target t, Word, Word unit, Word shot, const Word* r) {
-            if (branch_of(upto, 1, r) == 0) rows.leaked_row(t[0])[unit] &= ~shot;
+            if (branch_of(upto, 1, r) == 0) rows.clear(t[0], unit, shot);
           });
       return;
     case C::kSpread:
       where_leaked<Of::kShots, Leaked::kEither>(
           rows, op, [&](Target t, Word, Word unit, Word shot, const Word* r) {
-            const bool first = rows.leaked_row(t[0])[unit] & shot;
-            const Word branch = branch_of(upto + (first ? 0 : 2), 2, r);
-            if (branch == 2) return;
-            rows.leaked_row(t[first ? 1 : 0])[unit] |= shot;
-            if (branch == 1) rows.leaked_row(t[first ? 0 : 1])[unit] &= ~shot;
+            spread(t, unit, shot, (rows.leaked_row(t[0])[unit] & shot) != 0, r);
+          });
+      return;
+    case C::kScrambleSpread:
+      where_leaked<Of::kShots, Leaked::kAny>(
+          rows, op, [&](Target t, Word, Word unit, Word shot, const Word* r) {
+            const Word a = rows.leaked_row(t[0])[unit] & shot,
+                       b = rows.leaked_row(t[1])[unit] & shot;
+            flip(rows.frames, units, t[1], r[2] & 3, unit, a);
+            flip(rows.frames, units, t[0], (r[2] >> 2) & 3, unit, b);
+            if (a != b) spread(t, unit, shot, a != 0, r);
           });
       return;
     case C::kLeaked1:

@@ -1,11 +1,12 @@
 // Leakage in the frame engine on the CPU: a third row of every slot, the shots in which it is leaked.
 // A leaked qubit is traced out: its frame is a uniformly random Pauli, and so becomes that of a
-// partner which a gate mixes it with. What happens to leaked shots costs a draw each; rows without
-// any are only looked at. Draws are Philox, by (seed, unit, tick, target and shot), as everywhere.
+// partner which a gate mixes it with. What happens to leaked shots costs a draw each; a mask
+// of the units that have some finds them. Draws are Philox, by (seed, unit, tick, target and shot), as everywhere.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "tilewave/stabilizer/cpu/frame_hits.h"
 #include "tilewave/stabilizer/frame_program.h"
@@ -18,6 +19,9 @@ struct LeakageRows {
   const FrameProgram& program;
   std::uint32_t* frames;
   std::uint32_t* leaked;
+  std::uint64_t*
+      units_leaked;  ///< mask_words a slot: units with leaked shots, perhaps some without
+  std::size_t mask_words;
   std::uint32_t* records;
   std::uint64_t record_mask;  ///< row of record r: r & record_mask
   std::uint64_t record;       ///< the next one
@@ -27,6 +31,26 @@ struct LeakageRows {
 
   std::uint32_t* x(std::uint32_t slot) const { return frames + 2 * std::size_t{slot} * units; }
   std::uint32_t* leaked_row(std::uint32_t slot) const { return leaked + slot * units; }
+  std::uint64_t* mask(std::uint32_t slot) const { return units_leaked + slot * mask_words; }
+  bool may_leak(std::uint32_t slot) const {
+    std::uint64_t any = 0;
+    for (std::size_t k = 0; k < mask_words; ++k) any |= mask(slot)[k];
+    return any != 0;
+  }
+  /// No shot of the slot is leaked any more.
+  void seal(std::uint32_t slot) const {
+    if (!may_leak(slot)) return;
+    std::memset(leaked_row(slot), 0, units * sizeof(std::uint32_t));
+    std::memset(mask(slot), 0, mask_words * sizeof(std::uint64_t));
+  }
+  void set(std::uint32_t slot, std::uint32_t unit, std::uint32_t shots) const {
+    leaked_row(slot)[unit] |= shots;
+    mask(slot)[unit / 64] |= std::uint64_t{1} << (unit % 64);
+  }
+  void clear(std::uint32_t slot, std::uint32_t unit, std::uint32_t shots) const {
+    if ((leaked_row(slot)[unit] &= ~shots) == 0)
+      mask(slot)[unit / 64] &= ~(std::uint64_t{1} << (unit % 64));
+  }
   std::uint32_t* record_row(std::uint64_t index) const {
     return records + (index & record_mask) * units;
   }
@@ -42,11 +66,10 @@ void run_leakage(const LeakageRows& rows, const FrameOp& op);
                                             std::uint32_t bits) {
   const std::uint32_t slot = slot_of(target);
   const auto scramble = static_cast<LeakScramble>(target >> 28);
-  std::uint32_t& word = rows.leaked_row(slot)[unit];
   std::uint32_t changes = scramble == LeakScramble::kNone ? 0 : bit;
-  if (scramble == LeakScramble::kFresh) changes &= ~word;
+  if (scramble == LeakScramble::kFresh) changes &= ~rows.leaked_row(slot)[unit];
   flip(rows.frames, rows.units, slot, bits & 3, unit, changes);
-  word |= bit;
+  rows.set(slot, unit, bit);
 }
 
 /// Branches 0, 1, 2: leaks both, the first, the second of two targets. `place`: of the pair in its
