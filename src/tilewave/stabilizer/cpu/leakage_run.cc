@@ -65,7 +65,7 @@ template <Of Unit, Leaked Where, class Apply>
   constexpr std::uint32_t kPer = Where == Leaked::kTheOne ? 1 : 2;
   const std::uint32_t* t = rows.program.operands.data() + op.first;
   Waiting w{};
-  const auto finish = [&] {
+  const auto finish = [&]() __attribute__((always_inline)) {
     draw(rows, w);
     for (std::uint32_t k = 0; k < w.count; ++k) {
       const std::uint32_t draws[4] = {w.draws[0][k], w.draws[1][k], w.draws[2][k], w.draws[3][k]};
