@@ -5,6 +5,7 @@
 
 #include "tilewave/base/cpu_dispatch.h"
 #include "tilewave/stabilizer/cpu/event_draws.h"
+#include "tilewave/stabilizer/cpu/philox_avx512-inl.h"
 
 namespace tilewave::stabilizer {
 namespace {
@@ -15,43 +16,56 @@ using C = FrameCode;
 // latency of Philox.
 struct Waiting {
   static constexpr std::uint32_t kMost = 256;
-  alignas(64) std::uint32_t index[kMost];  // in the operation's stream of the unit
-  alignas(64) std::uint32_t unit[kMost];
+  alignas(64) std::uint32_t index[kMost] = {};  // in the operation's stream of the unit
+  alignas(64) std::uint32_t unit[kMost] = {};
   alignas(64) std::uint32_t word[kMost];  // the shots
   alignas(64) std::uint32_t draws[4][kMost];
   std::uint32_t count = 0;
 };
 
-[[gnu::always_inline]] inline void draw(const LeakageRows& rows, Waiting& w) {
-  for (std::uint32_t first = 0; first < w.count; first += 16) {
-    std::uint64_t c0[16], c1[16], c2[16], c3[16];
-    for (int k = 0; k < 16; ++k) {
-      const std::uint64_t unit = rows.first_unit + w.unit[first + k];
-      c0[k] = w.index[first + k];
-      c1[k] = static_cast<std::uint32_t>(rows.tick);
-      c2[k] = static_cast<std::uint32_t>(unit);
-      c3[k] = static_cast<std::uint32_t>(unit >> 32) |
-              (static_cast<std::uint32_t>(rows.tick >> 32) << 16);
+void draw_plain(const LeakageRows& rows, Waiting& w) {
+  for (std::uint32_t k = 0; k < w.count; ++k) {
+    const UnitStream stream{rows.key0, rows.key1, rows.first_unit + w.unit[k], rows.tick};
+    const Philox4x32 r = stream.block(w.index[k]);
+    for (int j = 0; j < 4; ++j) w.draws[j][k] = r.v[j];
+  }
+}
+
+#if defined(__x86_64__)
+[[gnu::always_inline]] TW_TARGET_AVX512 inline __m512i widened(const std::uint32_t* from) {
+  return _mm512_cvtepu32_epi64(_mm256_load_si256(reinterpret_cast<const __m256i*>(from)));
+}
+
+TW_TARGET_AVX512 void draw_avx512(const LeakageRows& rows, Waiting& w) {
+  const __m512i tick_low = _mm512_set1_epi64(static_cast<std::uint32_t>(rows.tick));
+  const __m512i tick_high = _mm512_set1_epi64(
+      static_cast<std::int64_t>(static_cast<std::uint32_t>(rows.tick >> 32) << 16));
+  const __m512i first_unit = _mm512_set1_epi64(static_cast<std::int64_t>(rows.first_unit));
+  constexpr int kSets = 4;  // of eight items, side by side
+  for (std::uint32_t first = 0; first < w.count; first += 8 * kSets) {
+    PhiloxLanes c[kSets];
+    for (int k = 0; k < kSets; ++k) {
+      const __m512i unit = _mm512_add_epi64(widened(w.unit + first + 8 * k), first_unit);
+      c[k] = {widened(w.index + first + 8 * k), tick_low, unit,
+              _mm512_or_si512(_mm512_srli_epi64(unit, 32), tick_high)};
     }
-    std::uint32_t k0 = rows.key0, k1 = rows.key1;
-    for (int round = 0; round < 10; ++round) {
-      for (int k = 0; k < 16; ++k) {
-        const std::uint64_t p0 = 0xD2511F53ull * static_cast<std::uint32_t>(c0[k]);
-        const std::uint64_t p1 = 0xCD9E8D57ull * static_cast<std::uint32_t>(c2[k]);
-        c0[k] = (p1 >> 32) ^ c1[k] ^ k0;
-        c1[k] = p1;
-        c2[k] = (p0 >> 32) ^ c3[k] ^ k1;
-        c3[k] = p0;
+    philox_lanes(c, rows.key0, rows.key1);
+    for (int k = 0; k < kSets; ++k) {
+      const __m512i words[4] = {c[k].v0, c[k].v1, c[k].v2, c[k].v3};
+      for (int j = 0; j < 4; ++j) {
+        _mm256_store_si256(reinterpret_cast<__m256i*>(w.draws[j] + first + 8 * k),
+                           _mm512_cvtepi64_epi32(words[j]));
       }
-      k0 += 0x9E3779B9u, k1 += 0xBB67AE85u;
-    }
-    for (int k = 0; k < 16; ++k) {
-      w.draws[0][first + k] = static_cast<std::uint32_t>(c0[k]);
-      w.draws[1][first + k] = static_cast<std::uint32_t>(c1[k]);
-      w.draws[2][first + k] = static_cast<std::uint32_t>(c2[k]);
-      w.draws[3][first + k] = static_cast<std::uint32_t>(c3[k]);
     }
   }
+}
+#endif
+
+void draw(const LeakageRows& rows, Waiting& w) {
+#if defined(__x86_64__)
+  if (cpu_level() == CpuLevel::kAvx512) return draw_avx512(rows, w);
+#endif
+  draw_plain(rows, w);
 }
 
 enum class Of : std::uint8_t { kWords, kShots };
@@ -64,7 +78,7 @@ template <Of Unit, Leaked Where, class Apply>
                                                 Apply apply) {
   constexpr std::uint32_t kPer = Where == Leaked::kTheOne ? 1 : 2;
   const std::uint32_t* t = rows.program.operands.data() + op.first;
-  Waiting w{};
+  Waiting w;
   const auto finish = [&]() __attribute__((always_inline)) {
     draw(rows, w);
     for (std::uint32_t k = 0; k < w.count; ++k) {
@@ -109,7 +123,7 @@ std::uint32_t branch_of(const std::uint64_t* upto, std::uint32_t count,
   return k;
 }
 
-[[gnu::always_inline]] inline void of_leaked_shots(const LeakageRows& rows, const FrameOp& op) {
+void of_leaked_shots(const LeakageRows& rows, const FrameOp& op) {
   using Target = const std::uint32_t*;
   using Word = std::uint32_t;
   const std::size_t units = rows.units;
@@ -242,25 +256,11 @@ void with_channel(const LeakageRows& rows, const FrameOp& op) {
   }
 }
 
-TW_TARGET_AVX512 void of_leaked_shots_avx512(const LeakageRows& rows, const FrameOp& op) {
-  of_leaked_shots(rows, op);
-}
-TW_TARGET_AVX2 void of_leaked_shots_avx2(const LeakageRows& rows, const FrameOp& op) {
-  of_leaked_shots(rows, op);
-}
-
 }  // namespace
 
 void run_leakage(const LeakageRows& rows, const FrameOp& op) {
   if (!is_of_leaked_shots(op.code)) return with_channel(rows, op);
-  switch (cpu_level()) {
-    case CpuLevel::kAvx512:
-      return of_leaked_shots_avx512(rows, op);
-    case CpuLevel::kAvx2:
-      return of_leaked_shots_avx2(rows, op);
-    case CpuLevel::kBase:
-      return of_leaked_shots(rows, op);
-  }
+  of_leaked_shots(rows, op);
 }
 
 }  // namespace tilewave::stabilizer
