@@ -20,11 +20,10 @@ struct Waiting {
   alignas(64) std::uint32_t unit[kMost] = {};
   alignas(64) std::uint32_t word[kMost];  // the shots
   alignas(64) std::uint32_t draws[4][kMost];
-  std::uint32_t count = 0;
 };
 
-void draw_plain(const LeakageRows& rows, Waiting& w) {
-  for (std::uint32_t k = 0; k < w.count; ++k) {
+void draw_plain(const LeakageRows& rows, Waiting& w, std::uint32_t count) {
+  for (std::uint32_t k = 0; k < count; ++k) {
     const UnitStream stream{rows.key0, rows.key1, rows.first_unit + w.unit[k], rows.tick};
     const Philox4x32 r = stream.block(w.index[k]);
     for (int j = 0; j < 4; ++j) w.draws[j][k] = r.v[j];
@@ -36,13 +35,13 @@ void draw_plain(const LeakageRows& rows, Waiting& w) {
   return _mm512_cvtepu32_epi64(_mm256_load_si256(reinterpret_cast<const __m256i*>(from)));
 }
 
-TW_TARGET_AVX512 void draw_avx512(const LeakageRows& rows, Waiting& w) {
+TW_TARGET_AVX512 void draw_avx512(const LeakageRows& rows, Waiting& w, std::uint32_t count) {
   const __m512i tick_low = _mm512_set1_epi64(static_cast<std::uint32_t>(rows.tick));
   const __m512i tick_high = _mm512_set1_epi64(
       static_cast<std::int64_t>(static_cast<std::uint32_t>(rows.tick >> 32) << 16));
   const __m512i first_unit = _mm512_set1_epi64(static_cast<std::int64_t>(rows.first_unit));
   constexpr int kSets = 4;  // of eight items, side by side
-  for (std::uint32_t first = 0; first < w.count; first += 8 * kSets) {
+  for (std::uint32_t first = 0; first < count; first += 8 * kSets) {
     PhiloxLanes c[kSets];
     for (int k = 0; k < kSets; ++k) {
       const __m512i unit = _mm512_add_epi64(widened(w.unit + first + 8 * k), first_unit);
@@ -61,11 +60,11 @@ TW_TARGET_AVX512 void draw_avx512(const LeakageRows& rows, Waiting& w) {
 }
 #endif
 
-void draw(const LeakageRows& rows, Waiting& w) {
+void draw(const LeakageRows& rows, Waiting& w, std::uint32_t count) {
 #if defined(__x86_64__)
-  if (cpu_level() == CpuLevel::kAvx512) return draw_avx512(rows, w);
+  if (cpu_level() == CpuLevel::kAvx512) return draw_avx512(rows, w, count);
 #endif
-  draw_plain(rows, w);
+  draw_plain(rows, w, count);
 }
 
 enum class Of : std::uint8_t { kWords, kShots };
@@ -79,34 +78,42 @@ template <Of Unit, Leaked Where, class Apply>
   constexpr std::uint32_t kPer = Where == Leaked::kTheOne ? 1 : 2;
   const std::uint32_t* t = rows.program.operands.data() + op.first;
   Waiting w;
+  std::uint32_t count = 0;  // here: a store to the arrays may change what is beside them
   const auto finish = [&]() __attribute__((always_inline)) {
-    draw(rows, w);
-    for (std::uint32_t k = 0; k < w.count; ++k) {
+    draw(rows, w, count);
+    for (std::uint32_t k = 0; k < count; ++k) {
       const std::uint32_t draws[4] = {w.draws[0][k], w.draws[1][k], w.draws[2][k], w.draws[3][k]};
       const std::uint32_t target = Unit == Of::kWords ? w.index[k] : w.index[k] >> 5;
       apply(t + kPer * std::size_t{target}, target, w.unit[k], w.word[k], draws);
     }
-    w.count = 0;
+    count = 0;
   };
+  const std::size_t mask_words = rows.mask_words;
   for (std::uint32_t i = 0; i < op.count; ++i) {
     const std::uint32_t first = slot_of(t[kPer * i]), second = slot_of(t[kPer * i + kPer - 1]);
     const std::uint32_t *a = rows.leaked_row(first), *b = rows.leaked_row(second);
-    for (std::size_t k = 0; k < rows.mask_words; ++k) {
-      std::uint64_t units = rows.mask(first)[k] | rows.mask(second)[k];
+    const std::uint64_t *mask_a = rows.mask(first), *mask_b = rows.mask(second);
+    for (std::size_t k = 0; k < mask_words; ++k) {
+      std::uint64_t units = mask_a[k] | mask_b[k];
+      if (count + 64 > Waiting::kMost) finish();
       for (; units != 0; units &= units - 1) {
         const auto u = static_cast<std::uint32_t>(64 * k) +
                        static_cast<std::uint32_t>(std::countr_zero(units));
         std::uint32_t shots = Where == Leaked::kTheOne ? a[u]
                               : Where == Leaked::kAny  ? a[u] | b[u]
                                                        : a[u] ^ b[u];
-        while (shots != 0) {
-          if (w.count == Waiting::kMost) finish();
-          const std::uint32_t these = Unit == Of::kWords ? shots : shots & (0u - shots);
-          w.index[w.count] =
-              Unit == Of::kWords ? i : i << 5 | static_cast<std::uint32_t>(std::countr_zero(these));
-          w.unit[w.count] = u;
-          w.word[w.count++] = these;
-          shots ^= these;
+        if (Unit == Of::kWords) {
+          w.index[count] = i;
+          w.unit[count] = u;
+          w.word[count] = shots;
+          count += shots != 0;
+          continue;
+        }
+        for (; shots != 0; shots &= shots - 1) {
+          if (count == Waiting::kMost) finish();
+          w.index[count] = i << 5 | static_cast<std::uint32_t>(std::countr_zero(shots));
+          w.unit[count] = u;
+          w.word[count++] = shots & (0u - shots);
         }
       }
     }
