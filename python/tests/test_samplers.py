@@ -357,3 +357,36 @@ def test_kept_shots_are_those_of_silent_detectors(text):
         assert np.array_equal(found.errors, obs[part][kept].sum(0))
     with pytest.raises(ValueError, match="no detector"):
         sampler.count_kept(10, postselect=[dets.shape[1]])
+
+
+def test_leakage_has_the_rates_of_its_markov_chain():
+    """A qubit that leaks, spreads and relaxes round by round, its heralds used by detectors."""
+    leak, spread, relax, rounds, shots = 0.05, 0.3, 0.4, 4, 200000
+    text = "R 0 1\n" + f"""LEAKAGE({leak}) 0
+CX({spread}, 0, 0, 0) 0 1
+HERALD_LEAKAGE_EVENT 0 1
+MR 1
+DETECTOR rec[-3]
+DETECTOR rec[-2]
+DETECTOR rec[-1]
+RELAX({relax}) 0
+""" * rounds
+    expected, leaked = [], 0.0
+    for _ in range(rounds):
+        leaked += (1 - leaked) * leak
+        # the partner is depolarised where qubit 0 is leaked; what came back before is in a random state
+        expected.append((leaked, spread * leaked))
+        leaked *= 1 - relax
+    dets = tw.compile_detector_sampler(text, seed=8).sample(shots)
+    rates = dets.mean(0).reshape(rounds, 3)
+    for measured, wanted in zip(rates[:, :2].ravel(), np.ravel(expected)):
+        assert abs(measured - wanted) < 5.5 * np.sqrt(wanted * (1 - wanted) / shots)
+    first = rates[0, 2]
+    assert abs(first - leak / 2) < 5.5 * np.sqrt(leak / 2 / shots)
+    records = tw.compile_sampler(text, seed=8).sample(shots)
+    assert np.array_equal(tw.compile_m2d_converter(text).convert(measurements=records, append_observables=False),
+                          records)
+    with pytest.raises(ValueError, match="sparse engine cannot run"):
+        tw.compile_sampler(text, engine="sparse")
+    with pytest.raises(ValueError, match="is leakage"):
+        tw.detector_error_model(text)

@@ -71,10 +71,9 @@ enum class Of : std::uint8_t { kWords, kShots };
 enum class Leaked : std::uint8_t { kTheOne, kAny, kEither };  // of a target or a pair; not both
 
 // Calls apply(target, unit, shots, draws of four words) where a target is leaked: for all shots of
-// a unit together, or for each.
+// a unit together, or for each. Not inlined: registers do not suffice for all operations at once.
 template <Of Unit, Leaked Where, class Apply>
-[[gnu::always_inline]] inline void where_leaked(const LeakageRows& rows, const FrameOp& op,
-                                                Apply apply) {
+[[gnu::noinline]] void where_leaked(const LeakageRows& rows, const FrameOp& op, Apply apply) {
   constexpr std::uint32_t kPer = Where == Leaked::kTheOne ? 1 : 2;
   const std::uint32_t* t = rows.program.operands.data() + op.first;
   Waiting w;
