@@ -178,7 +178,7 @@ void sampler(Bytes bytes) {
     return;                                     // it would take long
   constexpr std::uint64_t kMostRotations = 12;  // and so many active qubits
   const stabilizer::StabProgram program =
-      stabilizer::lower(c, "<circuit>", stabilizer::Rotations::kKeep);
+      stabilizer::lower(c, "<circuit>", stabilizer::Rotations::kKeep, stabilizer::Leakage::kKeep);
   if (program.num_rotations > kMostRotations) return;
   stabilizer::SampleOptions options;
   options.num_shots = 64;
