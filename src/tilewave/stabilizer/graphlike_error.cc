@@ -15,7 +15,7 @@ namespace tilewave::stabilizer {
 namespace {
 
 using Observables = std::vector<std::uint64_t>;  // ascending
-constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint32_t kNoVertex = std::numeric_limits<std::uint32_t>::max();
 constexpr std::size_t kFar = std::numeric_limits<std::size_t>::max();
 
 struct Edge {
@@ -185,8 +185,8 @@ class Search {
   // the one from (start, 0) to its twin, so that a cycle closes where both of a pair are reached.
   void from(std::uint32_t start, std::vector<std::uint32_t>& best, std::size_t& length) {
     std::vector<std::uint32_t> places = {2 * start};
-    std::uint32_t meeting = kNone;
-    ways_[2 * start] = {kNone, 0};
+    std::uint32_t meeting = kNoVertex;
+    ways_[2 * start] = {kNoVertex, 0};
     for (std::size_t head = 0; head < places.size(); ++head) {
       check_interrupt_once_in<4096>();
       const std::uint32_t place = places[head], v = place / 2;
@@ -195,16 +195,16 @@ class Search {
       for (std::size_t k = first_[v]; k < first_[v + 1]; ++k) {
         const std::uint32_t edge = touching_[k], w = other_end(edge, v);
         const std::uint32_t to = across(edge, place);
-        if (removed_[w] || ways_[to].depth != kNone) continue;
+        if (removed_[w] || ways_[to].depth != kNoVertex) continue;
         ways_[to] = {edge, depth};
         places.push_back(to);
         const std::uint32_t twin = ways_[to ^ 1].depth;
-        if (twin == kNone || std::size_t{twin} + depth >= length) continue;
+        if (twin == kNoVertex || std::size_t{twin} + depth >= length) continue;
         length = std::size_t{twin} + depth;
         meeting = to;
       }
     }
-    if (meeting != kNone) {
+    if (meeting != kNoVertex) {
       best.clear();
       for (std::uint32_t at : {meeting, meeting ^ 1}) {
         for (; at != 2 * start; at = across(best.back(), at)) best.push_back(ways_[at].edge);
@@ -219,8 +219,8 @@ class Search {
   }
 
   struct Way {
-    std::uint32_t edge = kNone;   // by which a place was reached
-    std::uint32_t depth = kNone;  // kNone: not reached
+    std::uint32_t edge = kNoVertex;   // by which a place was reached
+    std::uint32_t depth = kNoVertex;  // kNoVertex: not reached
   };
   const Graph& graph_;
   std::vector<std::size_t> first_;  // edges of v: touching_[first_[v] .. first_[v + 1])

@@ -451,31 +451,8 @@ class Lowering {
         }
         record_flips(args, targets.size());
         break;
-      case K::kLeakage:
-      case K::kRelax:
-      case K::kRL:
-      case K::kLeakageMark1:
-      case K::kLeakageMark2:
-      case K::kLeakageReset:
-      case K::kLeakageRelax:
-      case K::kLeakagePropagateMark:
-      case K::kLeakageScramble:
-      case K::kLeakageScramblePartner:
-      case K::kLeakagePauli1:
-      case K::kLeakagePauli2:
-      case K::kLeakage1:
-      case K::kLeakage2:
-      case K::kLeakagePropagate:
-      case K::kHeraldLeakageEvent:
-        leakage(op, targets, args);
-        break;
-      case K::kIError:
-      case K::kIIError:
-      case K::kQubitCoords:
-      case K::kTick:
-      case K::kRepeat:
-      case K::kCount:
-        break;
+      default:  // annotations
+        if (circuit::is_leakage(op.kind)) leakage(op, targets, args);
     }
   }
   void pauli1(std::span<const StabTarget> targets, std::array<double, 3> p) {
