@@ -14,9 +14,32 @@ namespace {
 
 constexpr double kArithmeticDecides = 1.15;  // times what the traffic alone takes
 constexpr double kTooLong = 1.03;
+constexpr std::ptrdiff_t kEnoughCompiled = 20;
 
 double traffic_s(const DeviceNumbers& n, const TimedPass& pass) {
   return pass.terms[0] * n.byte_s + pass.terms[1] * n.wide_byte_s;
+}
+
+bool is_hidden(const DeviceNumbers& n, const TimedPass& pass) {
+  return pass.seconds < kArithmeticDecides * traffic_s(n, pass);
+}
+
+// Sets `numbers` from passes that arithmetic decides. A pass whose arithmetic the traffic hides says
+// only that it takes no longer than that: it counts where it was said to take longer.
+void fit_beside_traffic(std::vector<rates::Sample>& samples, std::vector<rates::Sample>& hidden,
+                        std::span<double> numbers) {
+  constexpr int kRounds = 8;
+  std::vector<double> found = rates::fit(samples, numbers);
+  for (int round = 0; round < kRounds; ++round) {
+    const auto broken = std::partition(hidden.begin(), hidden.end(), [&](const auto& s) {
+      return rates::predict(s, found) <= kTooLong * s.seconds;
+    });
+    if (broken == hidden.end()) break;
+    samples.insert(samples.end(), broken, hidden.end());
+    hidden.erase(broken, hidden.end());
+    found = rates::fit(samples, numbers);
+  }
+  std::copy(found.begin(), found.end(), numbers.begin());
 }
 
 }  // namespace
@@ -28,41 +51,29 @@ std::vector<double> fit_device(const DeviceNumbers& known, std::span<const Timed
     std::vector<rates::Sample> samples, hidden;
     for (const TimedPass& pass : passes) {
       if (!(pass.terms[first] > 0)) continue;  // it ran the other way
-      const double memory_s = traffic_s(known, pass), own_s = pass.terms[2] * known.pass_s;
-      rates::Sample& s =
-          (pass.seconds < kArithmeticDecides * memory_s ? hidden : samples).emplace_back();
+      rates::Sample& s = (is_hidden(known, pass) ? hidden : samples).emplace_back();
       s.seconds = pass.seconds;
-      s.known_s = own_s;
+      s.known_s = pass.terms[2] * known.pass_s;
       const auto at = pass.terms.begin() + static_cast<std::ptrdiff_t>(first);
       s.terms.assign(at, at + tile::kNumOpCosts);
-      s.terms[0] = memory_s;  // the share of it that is added
+      s.terms[0] = traffic_s(known, pass);  // the share of it that is added
     }
     if (samples.empty()) continue;
-    const auto start = std::span(numbers).subspan(first, tile::kNumOpCosts);
-    std::vector<double> found = rates::fit(samples, start);
-    // a pass whose arithmetic the traffic hides says only that it takes no longer than that: it counts
-    // where it was said to take longer
-    constexpr int kRounds = 8;
-    for (int round = 0; round < kRounds; ++round) {
-      const auto broken = std::partition(hidden.begin(), hidden.end(), [&](const auto& s) {
-        return rates::predict(s, found) <= kTooLong * s.seconds;
-      });
-      if (broken == hidden.end()) break;
-      samples.insert(samples.end(), broken, hidden.end());
-      hidden.erase(broken, hidden.end());
-      found = rates::fit(samples, start);
-    }
-    std::copy(found.begin(), found.end(), start.begin());
+    fit_beside_traffic(samples, hidden, std::span(numbers).subspan(first, tile::kNumOpCosts));
     // no more of the traffic is added than there is
-    start[0] = std::min(start[0], 1.0);
+    numbers[first] = std::min(numbers[first], 1.0);
   }
-  // what actions cost, by which plans are compared before anything is written as a program
-  std::vector<rates::Sample> samples;
+  // what actions cost, by which plans are compared before anything is written as a program: of compiled
+  // passes where there are enough, since large states run those
+  const auto runs_compiled = [](const TimedPass& pass) {
+    return pass.terms[tile::kFirstCompiled] > 0;
+  };
+  const bool compiled =
+      std::count_if(passes.begin(), passes.end(), runs_compiled) >= kEnoughCompiled;
+  std::vector<rates::Sample> samples, hidden;
   for (const TimedPass& pass : passes) {
-    if (!(pass.terms[tile::kFirstInterpreted] > 0)) continue;
-    const double memory_s = traffic_s(known, pass);
-    if (pass.seconds < kArithmeticDecides * memory_s) continue;
-    rates::Sample& s = samples.emplace_back();
+    if (runs_compiled(pass) != compiled) continue;
+    rates::Sample& s = (is_hidden(known, pass) ? hidden : samples).emplace_back();
     s.seconds = pass.seconds;
     s.known_s = known.pass_s;
     s.terms.assign(pass.actions.begin() + 3, pass.actions.begin() + tile::kNumActionTerms);
@@ -71,8 +82,7 @@ std::vector<double> fit_device(const DeviceNumbers& known, std::span<const Timed
   }
   if (!samples.empty()) {
     const auto start = std::span(numbers).subspan(3, tile::kNumActionTerms - 3);
-    const std::vector<double> found = rates::fit(samples, start);
-    std::copy(found.begin(), found.end(), start.begin());
+    fit_beside_traffic(samples, hidden, start);
     for (std::size_t k = 0; k < 2; ++k) start[k] = std::min(start[k], 1.0);
   }
   return numbers;

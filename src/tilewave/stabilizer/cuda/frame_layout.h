@@ -211,12 +211,12 @@ class FrameLayout {
         case SiteKind::kHerald:
           slot(t[1]);
           [[fallthrough]];
-        case SiteKind::kLeak:
-        case SiteKind::kLeakPair:
-          break;  // make_shot_source refuses for GPUs
         case SiteKind::kRecord:
           free &= touch(records_, Touch::kXor);
           break;
+        case SiteKind::kLeak:
+        case SiteKind::kLeakPair:
+          break;  // make_shot_source refuses for GPUs
         case SiteKind::kProduct:
           for (std::uint32_t b = 0; b < p_.site_channels[site.channel].num_branches; ++b) {
             for (std::uint32_t f = 1; f <= t[0]; ++f) slot(t[f]);
