@@ -57,13 +57,16 @@ path.write_text(json.dumps(file))
 c.check("worst of 4 checks: family1_24 double zeros, predicted 1.30" in tilewave("info", env=USED).out, "the worst of four")
 
 # runs plan by the file: predicted times are its sums
-QFT = "OPENQASM 2.0;\ninclude \"qelib1.inc\";\nqreg q[22];\n" + "".join(f"ry(0.{k + 1}) q[{k}];\n" for k in range(22))
+QFT = "OPENQASM 2.0;\ninclude \"qelib1.inc\";\nqreg q[22];\n" + "".join(f"ry(0.{k + 1}) q[{k}];\n" for k in range(22)) + "cswap q[0], q[1], q[2];\n"
 
 
 def predicted(env):
     return tilewave("run", "FILE", "--dry-run", "--json", text=QFT, env=env).json()["plan"]["predicted_s"]
 
 
+for name in file["numbers"]["double"]:  # whatever a busy machine gave
+    file["numbers"]["double"][name] = 1 if name.startswith("near_") else 0 if name == "saved_byte_s" else 1e-10
+path.write_text(json.dumps(file))
 before = predicted(USED)
 for name in file["numbers"]["double"]:
     if not name.startswith("near_"):

@@ -209,7 +209,9 @@ Terms rates_of(const CostModel& cost) {
 
 double pass_seconds(const Plan& plan, const Pass& pass, const CostModel& cost) {
   const Terms terms = terms_of(plan, pass, cost.block_bits, cost.threads), rates = rates_of(cost);
-  return std::inner_product(terms.begin(), terms.end(), rates.begin(), 0.0);
+  // what is saved of a pass is never all of it, whatever rates are fitted
+  return std::max(std::inner_product(terms.begin(), terms.end(), rates.begin(), 0.0),
+                  cost.pass_overhead_s);
 }
 
 }  // namespace tilewave::statevec::cpu
