@@ -7,23 +7,12 @@
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
+#include "tilewave/parametric/plan/waiting.h"
 
 namespace tilewave::parametric {
 namespace {
 
-// What a set of actions that wait stands in the way of.
-struct Waiting {
-  std::uint64_t moved = 0;    // wires that one of them changes
-  std::uint64_t touched = 0;  // wires that one of them reads or changes
-
-  bool lets(const Action& a) const {
-    return !(a.moved & touched) && !((a.mask & ~a.moved) & moved);
-  }
-  void add(const Action& a) {
-    moved |= a.moved;
-    touched |= a.moved | a.mask;
-  }
-};
+Touch touch_of(const Action& a) { return {a.moved, a.moved | a.mask}; }
 
 class Scheduler {
  public:
@@ -63,13 +52,13 @@ class Scheduler {
     std::size_t work = 0;
     for (const std::uint32_t k : left) {
       const Action& a = actions_.actions[k];
-      if (!(a.moved & ~active) && waiting.lets(a)) {
+      if (!(a.moved & ~active) && waiting.lets(touch_of(a))) {
         work += a.kind == ActionKind::kPhase ? 0 : 4;
         if (a.kind == ActionKind::kPhase) ++work;
         if (taken) taken->push_back(k);
         continue;
       }
-      waiting.add(a);
+      waiting.add(touch_of(a));
       if (rest) {
         rest->push_back(k);
       } else if ((waiting.moved & active) == active || !(~waiting.moved & all_)) {
@@ -132,27 +121,29 @@ class Scheduler {
     pass.zeros = zeros_;
     for (const std::uint32_t k : left) zeros_ &= ~actions_.actions[k].moved;
     pass.first_read = static_cast<std::uint32_t>(out_.read_angle.size());
-    while (!left.empty()) {
-      emit_phases(pass, left);
-      emit_movers(pass, left);
+    Queue<std::uint32_t> queue(std::move(left));
+    while (!queue.empty()) {
+      emit_phases(pass, queue);
+      emit_movers(pass, queue);
     }
     pass.num_reads = static_cast<std::uint32_t>(out_.read_angle.size()) - pass.first_read;
     out_.passes.push_back(std::move(pass));
   }
 
-  void emit_phases(Pass& pass, std::vector<std::uint32_t>& left) {
-    Waiting waiting;
+  template <class F>
+  void take(Queue<std::uint32_t>& queue, bool phases, F run) const {
+    queue.take(
+        all_, [&](std::uint32_t k) { return touch_of(actions_.actions[k]); },
+        [&](std::uint32_t k) { return (actions_.actions[k].kind == ActionKind::kPhase) == phases; },
+        [&](std::uint32_t k) { run(actions_.actions[k]); });
+  }
+
+  void emit_phases(Pass& pass, Queue<std::uint32_t>& queue) {
     TileOp op;
     op.kind = TileOpKind::kPhases;
     op.first = static_cast<std::uint32_t>(out_.terms.size());
-    std::erase_if(left, [&](std::uint32_t k) {
-      const Action& a = actions_.actions[k];
-      if (a.kind != ActionKind::kPhase || !waiting.lets(a)) {
-        waiting.add(a);
-        return false;
-      }
+    take(queue, true, [&](const Action& a) {
       out_.terms.push_back({place(a.mask), a.angle, new_read(a.angle)});
-      return true;
     });
     op.count = static_cast<std::uint32_t>(out_.terms.size()) - op.first;
     // those with the same highest bit of the row side by side
@@ -161,17 +152,8 @@ class Scheduler {
     if (op.count) pass.ops.push_back(op);
   }
 
-  void emit_movers(Pass& pass, std::vector<std::uint32_t>& left) {
-    Waiting waiting;
-    std::erase_if(left, [&](std::uint32_t k) {
-      const Action& a = actions_.actions[k];
-      if (a.kind == ActionKind::kPhase || !waiting.lets(a)) {
-        waiting.add(a);
-        return false;
-      }
-      pass.ops.push_back(mover(a));
-      return true;
-    });
+  void emit_movers(Pass& pass, Queue<std::uint32_t>& queue) {
+    take(queue, false, [&](const Action& a) { pass.ops.push_back(mover(a)); });
   }
 
   TileOp mover(const Action& a) {

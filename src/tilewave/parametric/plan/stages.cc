@@ -7,6 +7,7 @@
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
+#include "tilewave/parametric/plan/waiting.h"
 
 namespace tilewave::parametric {
 namespace {
@@ -14,9 +15,8 @@ namespace {
 // An operation of a tile by itself: phases are one item a term.
 struct Item {
   TileOpKind kind = TileOpKind::kRotate;
-  std::uint32_t moved = 0,
-                touched = 0;  // bits of the row that it changes; that it reads or changes
-  Bits controls, values;      // kPhases: of one term, all 1
+  Touch rows;             // bits of the row's number
+  Bits controls, values;  // kPhases: of one term, all 1
   std::int32_t angle = -1, read = -1;
   std::uint32_t matrix = 0;
 
@@ -26,15 +26,6 @@ struct Item {
   }
   bool needs_register() const {
     return kind == TileOpKind::kRotate || (kind == TileOpKind::kFlip && !is_affine_flip());
-  }
-};
-
-struct WaitingItems {
-  std::uint32_t moved = 0, touched = 0;
-  bool lets(const Item& a) const { return !(a.moved & touched) && !(a.touched & ~a.moved & moved); }
-  void add(const Item& a) {
-    moved |= a.moved;
-    touched |= a.touched;
   }
 };
 
@@ -117,7 +108,7 @@ class Stager {
         for (std::uint32_t k = op.first; k < op.first + op.count; ++k) {
           const PhaseTerm& term = in_.terms[k];
           item.controls = item.values = term.on;
-          item.touched = term.on.row;
+          item.rows.touched = term.on.row;
           item.angle = static_cast<std::int32_t>(term.angle);
           item.read = own_read(term.read);
           items_.push_back(item);
@@ -129,25 +120,17 @@ class Stager {
       item.angle = op.angle;
       item.read = own_read(op.read);
       item.matrix = op.first;
-      item.moved =
+      item.rows.moved =
           op.kind == TileOpKind::kMatrix ? in_.matrices[op.first].all.row : 1u << op.target;
-      item.touched = item.moved | op.controls.row;
+      item.rows.touched = item.rows.moved | op.controls.row;
       items_.push_back(item);
     }
   }
 
-  // Runs f on the items that nothing before them holds back and for which `wanted` holds.
   template <class W, class F>
-  void take(W wanted, F f) {
-    WaitingItems waiting;
-    std::erase_if(items_, [&](const Item& item) {
-      if (wanted(item) && waiting.lets(item)) {
-        f(item);
-        return true;
-      }
-      waiting.add(item);
-      return false;
-    });
+  void take(W wanted, F run) {
+    items_.take(
+        all_rows(), [](const Item& item) { return item.rows; }, wanted, run);
   }
 
   // Addresses of as many exchanges, and accumulators of as many derivatives, as there is room for.
@@ -258,11 +241,12 @@ class Stager {
 
   void emit_in_registers() {
     const std::uint32_t held = registers();
-    take([&](const Item& item) { return item.needs_register() && !(item.moved & ~held); },
+    take([&](const Item& item) { return item.needs_register() && !(item.rows.moved & ~held); },
          [&](const Item& item) {
            StageOp op = with_controls(
                item.kind == TileOpKind::kRotate ? StageOpKind::kRotate : StageOpKind::kFlip, item);
-           op.bit = static_cast<std::uint8_t>(std::countr_zero(unsigned{in_register(item.moved)}));
+           op.bit =
+               static_cast<std::uint8_t>(std::countr_zero(unsigned{in_register(item.rows.moved)}));
            out_.ops.push_back(op);
          });
   }
@@ -284,7 +268,7 @@ class Stager {
     out_.entries.insert(out_.entries.end(), m.entries.begin(), m.entries.end());
     out_.matrices.push_back(placed);
     out_.ops.push_back(op);
-    items_.erase(items_.begin());
+    items_.pop_front();
     return true;
   }
 
@@ -300,7 +284,7 @@ class Stager {
     take([](const Item& item) { return item.is_affine_flip(); },
          [&](const Item& item) {
            has_flips_ = true;
-           const std::uint32_t target = item.moved, control = item.controls.row;
+           const std::uint32_t target = item.rows.moved, control = item.controls.row;
            const bool is_on_zero = control && !item.values.row;
            if (!item.controls.outer) {
              add_control(columns_, control, target);
@@ -321,17 +305,17 @@ class Stager {
 
   // How many operations run in registers with these bits held, with phases between them or without.
   std::size_t work(std::uint32_t held, bool with_phases) const {
-    WaitingItems waiting;
+    Waiting waiting;
     std::size_t sum = 0;
     for (const Item& item : items_) {
-      if (waiting.lets(item)) {
+      if (waiting.lets(item.rows)) {
         if (with_phases && item.kind == TileOpKind::kPhases) continue;
-        if (item.needs_register() && !(item.moved & ~held)) {
+        if (item.needs_register() && !(item.rows.moved & ~held)) {
           ++sum;
           continue;
         }
       }
-      waiting.add(item);
+      waiting.add(item.rows);
       if (!(~waiting.touched & all_rows())) break;
     }
     return sum;
@@ -415,7 +399,7 @@ class Stager {
   const StageOptions options_;
   StageProgram out_;
   StagePass pass_;
-  std::vector<Item> items_;
+  Queue<Item> items_;
   Layout layout_{};
   std::array<std::uint32_t, kMostTileBits> columns_{};
   std::uint32_t plus_ = 0;
