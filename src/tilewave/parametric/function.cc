@@ -34,19 +34,35 @@ void need_normalised(std::span<const std::complex<double>> state, std::size_t se
                                     " has the norm " + std::to_string(norm) + ": it must be 1");
 }
 
+// Runs that are kept for the next call. One that fails is not given back.
+template <class R>
+class Pool {
+ public:
+  template <class F>
+  std::unique_ptr<R> take(F make) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!kept_.empty()) {
+        auto run = std::move(kept_.back());
+        kept_.pop_back();
+        return run;
+      }
+    }
+    return make();
+  }
+  void give(std::unique_ptr<R> run) {
+    const std::lock_guard lock(mutex_);
+    kept_.push_back(std::move(run));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<R>> kept_;
+};
+
 }  // namespace
 
 struct Function::Data {
-  // Throws Error(kInput) where a value is not a finite number.
-  void need_finite(const Sets& sets) const {
-    const std::size_t p = actions.parameters.size(), count = sets.count * p;
-    bool finite = true;
-#pragma omp parallel for reduction(&& : finite) if (count > (std::size_t{1} << 20))
-    for (std::size_t k = 0; k < count; ++k) finite = finite && std::isfinite(sets.values[k]);
-    for (std::size_t b = 0; !finite && b < sets.count; ++b)
-      circuit::need_values(actions.parameters, {sets.values + b * p, p});
-  }
-
   FunctionOptions options;
   Actions actions;
   Strings strings;
@@ -54,13 +70,11 @@ struct Function::Data {
   Program single, batch;
   bool has_batch = false;
 
-  // ---- runs that are kept for the next call ----
   template <class T>
   struct Kept {
-    std::mutex mutex;
-    std::vector<std::unique_ptr<Run<T>>> single, batch;
-    std::vector<std::unique_ptr<DeviceRun<T>>> on_device;
-    std::unique_ptr<DeviceBatch<T>> batch_on_device;  // used by one call at a time
+    Pool<Run<T>> single, batch;
+    Pool<DeviceRun<T>> on_device;
+    Pool<DeviceBatch<T>> batch_on_device;
   };
   Kept<float> kept32;
   Kept<double> kept64;
@@ -73,68 +87,59 @@ struct Function::Data {
     }
   }
 
-  template <class T>
-  std::unique_ptr<Run<T>> take(bool batches, int threads) {
-    {
-      Kept<T>& k = kept<T>();
-      const std::lock_guard lock(k.mutex);
-      auto& list = batches ? k.batch : k.single;
-      if (!list.empty()) {
-        auto run = std::move(list.back());
-        list.pop_back();
-        return run;
-      }
-    }
-    return std::make_unique<Run<T>>(batches ? batch : single, actions, threads);
-  }
-  template <class T>
-  void give_back(bool batches, std::unique_ptr<Run<T>> run) {
-    Kept<T>& k = kept<T>();
-    const std::lock_guard lock(k.mutex);
-    (batches ? k.batch : k.single).push_back(std::move(run));
+  // Throws Error(kInput) where a value is not a finite number.
+  void need_finite(const Sets& sets) const {
+    constexpr std::size_t kMany = std::size_t{1} << 20;
+    const std::size_t p = actions.parameters.size(), count = sets.count * p;
+    const int threads = count > kMany ? runtime::resolve_num_threads(options.num_threads) : 1;
+    bool finite = true;
+#pragma omp parallel for reduction(&& : finite) num_threads(threads) if (threads > 1)
+    for (std::size_t k = 0; k < count; ++k) finite = finite && std::isfinite(sets.values[k]);
+    for (std::size_t b = 0; !finite && b < sets.count; ++b)
+      circuit::need_values(actions.parameters, {sets.values + b * p, p});
   }
 
   template <class T>
-  std::unique_ptr<DeviceRun<T>> take_device_run() {
-    {
-      Kept<T>& k = kept<T>();
-      const std::lock_guard lock(k.mutex);
-      if (!k.on_device.empty()) {
-        auto run = std::move(k.on_device.back());
-        k.on_device.pop_back();
-        return run;
-      }
-    }
-    return std::make_unique<DeviceRun<T>>(actions, strings, is_read, options.cuda_device);
+  std::unique_ptr<Run<T>> take(bool batches, int threads) {
+    return (batches ? kept<T>().batch : kept<T>().single).take([&] {
+      return std::make_unique<Run<T>>(batches ? batch : single, actions, threads);
+    });
   }
+  template <class T>
+  std::unique_ptr<DeviceRun<T>> take_device_run() {
+    return kept<T>().on_device.take([&] {
+      return std::make_unique<DeviceRun<T>>(actions, strings, is_read, options.cuda_device);
+    });
+  }
+  // f(run) of the precision that was asked for.
+  template <class F>
+  void with_device_run(F f) {
+    const auto call = [&]<class T>(T) {
+      auto run = take_device_run<T>();
+      f(*run);
+      kept<T>().on_device.give(std::move(run));
+    };
+    options.precision == Precision::kDouble ? call(double{}) : call(float{});
+  }
+
   // Whether many sets ran as a batch on a device, which they do where their states are small and start
   // from |0...0>.
-  template <class T>
-  bool run_device_batch(const Sets& sets, const double* v, double* expectations, double* gradient) {
+  bool runs_device_batch(const Sets& sets, const double* v, double* expectations,
+                         double* gradient) {
     if (options.cuda_device < 0 || sets.initial || sets.count < 2 ||
         actions.num_wires > kMostBatchWires)
       return false;
     need_finite(sets);
-    Kept<T>& k = kept<T>();
-    const std::lock_guard lock(k.mutex);
-    if (!k.batch_on_device)
-      k.batch_on_device =
-          std::make_unique<DeviceBatch<T>>(actions, strings, is_read, options.cuda_device);
-    k.batch_on_device->run(sets.values, sets.count, v, expectations, gradient);
+    const auto call = [&]<class T>(T) {
+      Pool<DeviceBatch<T>>& pool = kept<T>().batch_on_device;
+      auto run = pool.take([&] {
+        return std::make_unique<DeviceBatch<T>>(actions, strings, is_read, options.cuda_device);
+      });
+      run->run(sets.values, sets.count, v, expectations, gradient);
+      pool.give(std::move(run));
+    };
+    options.precision == Precision::kDouble ? call(double{}) : call(float{});
     return true;
-  }
-  bool runs_device_batch(const Sets& sets, const double* v, double* expectations,
-                         double* gradient) {
-    return options.precision == Precision::kDouble
-               ? run_device_batch<double>(sets, v, expectations, gradient)
-               : run_device_batch<float>(sets, v, expectations, gradient);
-  }
-
-  template <class T>
-  void give_back(std::unique_ptr<DeviceRun<T>> run) {
-    Kept<T>& k = kept<T>();
-    const std::lock_guard lock(k.mutex);
-    k.on_device.push_back(std::move(run));
   }
 };
 
@@ -150,11 +155,7 @@ Function::Function(const circuit::Circuit& circuit,
   for (const circuit::AffineAngle& angle : d.actions.angles)
     d.is_read.push_back(!angle.terms.empty());
   if (options.cuda_device >= 0) {
-    if (options.precision == Precision::kDouble) {
-      d.give_back(d.take_device_run<double>());
-    } else {
-      d.give_back(d.take_device_run<float>());
-    }
+    d.with_device_run([](auto&) {});  // what fails does so here
     return;
   }
   const int lane_bits = options.precision == Precision::kDouble ? 3 : 4;
@@ -203,7 +204,7 @@ void Function::run_sets(const Sets& sets, F f) const {
       f(*run, b, std::size_t{1});
     }
     run->rest();
-    d.give_back<T>(std::move(run));
+    d.kept<T>().on_device.give(std::move(run));
     return;
   }
   const int threads = runtime::resolve_num_threads(d.options.num_threads);
@@ -214,7 +215,7 @@ void Function::run_sets(const Sets& sets, F f) const {
       start(*run, b, 1);
       f(*run, b, std::size_t{1});
     }
-    d.give_back<T>(false, std::move(run));
+    d.kept<T>().single.give(std::move(run));
     return;
   }
   const std::size_t lanes = cpu::kLanes<T>, groups = (sets.count + lanes - 1) / lanes;
@@ -254,7 +255,7 @@ void Function::run_sets(const Sets& sets, F f) const {
 #pragma omp barrier
       if (stops) break;  // all or none: it changes behind the next loop's barrier at the earliest
     }
-    if (run) guarded([&] { d.give_back<T>(true, std::move(run)); });
+    if (run) guarded([&] { d.kept<T>().batch.give(std::move(run)); });
   }
   if (failure) std::rethrow_exception(failure);
 }
@@ -446,20 +447,14 @@ std::string Function::explain() const {
   Data& d = *data_;
   std::vector<PassLine> lines;
   std::size_t reads = d.single.passes.num_reads, sweeps = d.single.sweeps.size();
-  const auto of_device = [&](auto run) {
-    for (const StagePass& pass : run->program().passes)
-      lines.push_back({pass.num_ops, pass.num_reads, pass.active & low_mask(d.actions.num_wires)});
-    reads = run->read_angles().size();
-    sweeps = run->num_sweeps();
-    d.give_back(std::move(run));
-  };
-  const bool is_double = d.options.precision == Precision::kDouble;
   if (d.options.cuda_device >= 0) {
-    if (is_double) {
-      of_device(d.take_device_run<double>());
-    } else {
-      of_device(d.take_device_run<float>());
-    }
+    d.with_device_run([&](auto& run) {
+      for (const StagePass& pass : run.program().passes)
+        lines.push_back(
+            {pass.num_ops, pass.num_reads, pass.active & low_mask(d.actions.num_wires)});
+      reads = run.read_angles().size();
+      sweeps = run.num_sweeps();
+    });
   }
   for (const Pass& pass : d.single.passes.passes)
     lines.push_back(
@@ -472,7 +467,8 @@ std::string Function::explain() const {
                      " Pauli strings in " + std::to_string(sweeps) + " sweeps\n" +
                      pass_table(lines);
   if (d.has_batch)
-    text += "batches: " + std::to_string(is_double ? 8 : 16) + " sets side by side in vectors\n";
+    text += "batches: " + std::to_string(d.options.precision == Precision::kDouble ? 8 : 16) +
+            " sets side by side in vectors\n";
   return text;
 }
 
