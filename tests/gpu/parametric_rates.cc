@@ -1,5 +1,5 @@
-// Times of values and gradients on a device, first call and median of repeated calls:
-//   parametric_rates DEVICE(cpu|0|1..) FAMILY(layers|tfim) QUBITS LAYERS PRECISION(double|single) [SETS]
+// Times of values and gradients through the C++ API, first call and median of repeated calls:
+//   parametric_rates DEVICE(cpu|cuda:0) FAMILY(layers|tfim) QUBITS LAYERS PRECISION(double|single) [SETS]
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -8,81 +8,90 @@
 #include <string>
 #include <vector>
 
-#include "tilewave/parametric/function.h"
-
-using namespace tilewave;
-using circuit::GateId;
+#include "tilewave/circuit.h"
+#include "tilewave/function.h"
 
 namespace {
-
-struct Ansatz {
-  circuit::Circuit circuit;
-  explicit Ansatz(std::uint32_t n) : circuit(n) {}
-  void gate(GateId id, std::initializer_list<circuit::Qubit> q) {
-    circuit.add_gate(id, q, {0.0});
-    circuit::AffineAngle angle;
-    angle.terms.push_back({circuit.add_parameter("p" + std::to_string(count++)), 1.0});
-    circuit.set_affine(circuit.ops().size() - 1, 0, angle);
-  }
-  int count = 0;
-};
 
 double seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+// Strongly entangling layers, or those of an Ising chain in a field.
+tilewave::Circuit make_circuit(bool is_tfim, std::uint32_t n, std::uint32_t layers) {
+  const auto theta = tilewave::parameters("p", (is_tfim ? 2 * n - 1 : 3 * n) * layers);
+  auto next = theta.begin();
+  tilewave::Circuit c(n);
+  for (std::uint32_t l = 0; l < layers; ++l) {
+    if (is_tfim) {
+      for (std::uint32_t q = 0; q + 1 < n; ++q) c.gate("rzz", {q, q + 1}, {*next++});
+      for (std::uint32_t q = 0; q < n; ++q) c.rx(*next++, q);
+      continue;
+    }
+    for (std::uint32_t q = 0; q < n; ++q) {
+      c.rz(*next++, q);
+      c.ry(*next++, q);
+      c.rz(*next++, q);
+    }
+    const std::uint32_t range = l % (n - 1) + 1;
+    for (std::uint32_t q = 0; q < n; ++q) c.cx(q, (q + range) % n);
+  }
+  return c;
+}
+
+std::string ising(std::uint32_t n) {
+  std::string sum;
+  for (std::uint32_t q = 0; q + 1 < n; ++q)
+    sum += " - 1 Z" + std::to_string(q) + " Z" + std::to_string(q + 1);
+  for (std::uint32_t q = 0; q < n; ++q) sum += " - 1 X" + std::to_string(q);
+  return sum;
+}
+
+double median_ms(std::vector<double> times) {
+  std::sort(times.begin(), times.end());
+  return 1e3 * times[times.size() / 2];
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 6) return 2;
-  const auto n = static_cast<std::uint32_t>(std::atoi(argv[3]));
-  const int layers = std::atoi(argv[4]);
-  const std::size_t sets = argc > 6 ? static_cast<std::size_t>(std::atoll(argv[6])) : 1;
-  Ansatz a(n);
-  for (int l = 0; l < layers; ++l) {
-    if (!std::strcmp(argv[2], "layers")) {  // strongly entangling layers
-      for (std::uint32_t q = 0; q < n; ++q) {
-        a.gate(GateId::kRz, {q});
-        a.gate(GateId::kRy, {q});
-        a.gate(GateId::kRz, {q});
-      }
-      const auto range = static_cast<std::uint32_t>(l) % (n - 1) + 1;
-      for (std::uint32_t q = 0; q < n; ++q) a.circuit.add_gate(GateId::kCx, {q, (q + range) % n});
-    } else {
-      for (std::uint32_t q = 0; q + 1 < n; ++q) a.gate(GateId::kRzz, {q, q + 1});
-      for (std::uint32_t q = 0; q < n; ++q) a.gate(GateId::kRx, {q});
-    }
+  if (argc < 6) {
+    std::fprintf(
+        stderr,
+        "usage: parametric_rates cpu|cuda:0 layers|tfim QUBITS LAYERS double|single [SETS]\n");
+    return 2;
   }
-  circuit::PauliSum h;
-  for (std::uint32_t q = 0; q + 1 < n; ++q) h.push_back({-1.0, 0, std::uint64_t{3} << q});
-  for (std::uint32_t q = 0; q < n; ++q) h.push_back({-1.0, std::uint64_t{1} << q, 0});
-  parametric::FunctionOptions options;
-  options.precision = std::strcmp(argv[5], "single") ? Precision::kDouble : Precision::kSingle;
-  if (std::strcmp(argv[1], "cpu")) options.cuda_device = std::atoi(argv[1]);
-  const double t0 = seconds();
-  const parametric::Function f(a.circuit, {h}, options);
-  const double t1 = seconds();
-  std::vector<double> values(sets * static_cast<std::size_t>(a.count)), v(sets, 1.0), e(sets);
+  const auto n = static_cast<std::uint32_t>(std::atoi(argv[3]));
+  const std::size_t sets = argc > 6 ? static_cast<std::size_t>(std::atoll(argv[6])) : 1;
+  const auto circuit = make_circuit(std::strcmp(argv[2], "tfim") == 0, n,
+                                    static_cast<std::uint32_t>(std::atoi(argv[4])));
+  tilewave::FunctionOptions options;
+  options.device = argv[1];
+  options.precision =
+      std::strcmp(argv[5], "single") ? tilewave::Precision::kDouble : tilewave::Precision::kSingle;
+  const double begin = seconds();
+  const tilewave::Function f(circuit, {ising(n)}, options);
+  const double made = seconds();
+  std::vector<double> values(sets * f.num_parameters());
   for (std::size_t k = 0; k < values.size(); ++k)
     values[k] = 0.1 + 0.37 * static_cast<double>(k % 17);
-  std::vector<double> gradient(values.size());
   std::vector<double> forward, both;
+  tilewave::Function::ValueAndGradient last;
   for (int k = 0; k < 8; ++k) {
-    const double b = seconds();
-    f.expectations({values.data(), sets}, e.data());
-    const double m = seconds();
-    f.vjp({values.data(), sets}, v.data(), e.data(), gradient.data());
-    const double end = seconds();
-    forward.push_back(m - b), both.push_back(end - m);
+    const double first = seconds();
+    f.expectations(values);
+    const double middle = seconds();
+    last = f.value_and_gradient(values);
+    forward.push_back(middle - first);
+    both.push_back(seconds() - middle);
   }
-  const double first = forward[0], first_both = both[0];
-  std::sort(forward.begin() + 1, forward.end());
-  std::sort(both.begin() + 1, both.end());
+  const double first_ms = 1e3 * forward[0], first_both_ms = 1e3 * both[0];
+  forward.erase(forward.begin());
+  both.erase(both.begin());
   std::printf(
-      "%s %s %u qubits %d layers %d parameters %s %zu sets: compile %.1f ms, expectation %.3f "
-      "(first "
-      "%.1f) ms, value and gradient %.3f (first %.1f) ms, E %.12g g %.9g\n",
-      argv[1], argv[2], n, layers, a.count, argv[5], sets, (t1 - t0) * 1e3, forward[4] * 1e3,
-      first * 1e3, both[4] * 1e3, first_both * 1e3, e[0], gradient[gradient.size() / 2]);
+      "%s %s %u qubits %s layers %zu parameters %s %zu sets: made in %.1f ms, value %.3f (first "
+      "%.1f) ms, value and gradient %.3f (first %.1f) ms, E %.12g\n",
+      argv[1], argv[2], n, argv[4], f.num_parameters(), argv[5], sets, 1e3 * (made - begin),
+      median_ms(forward), first_ms, median_ms(both), first_both_ms, last.value[0]);
   if (std::getenv("EXPLAIN")) std::fputs(f.explain().c_str(), stdout);
 }

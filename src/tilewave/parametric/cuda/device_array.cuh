@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,17 @@ inline cudaDeviceProp properties_of(int device) {
   cuda::check(cuda::driver().device_properties(&properties, device),
               "ask for a device's properties");
   return properties;
+}
+
+/// How many blocks of a kernel are on a device at a time, which are as many as work through any
+/// number of tiles. Allows the kernel that much dynamic shared memory.
+inline std::uint32_t blocks_at_a_time(int device, const void* kernel, int threads,
+                                      std::size_t shared_bytes) {
+  cuda::allow_shared(device, kernel, shared_bytes);
+  int each = 1;
+  cuda::check(cuda::driver().blocks_per_multiprocessor(&each, kernel, threads, shared_bytes),
+              "ask how many blocks fit");
+  return static_cast<std::uint32_t>(properties_of(device).multiProcessorCount * std::max(each, 1));
 }
 
 /// Memory of a device, for as long as it is used.

@@ -260,12 +260,8 @@ struct DeviceBatch<T>::Data {
     has_far_sums = sum_bytes > std::min(kMostSumBytes, room / 2);
     shared = tile_bytes + (has_far_factors ? 0 : (factor_bytes + 15) / 16 * 16) +
              (has_far_sums ? 0 : sum_bytes);
-    const auto* address = reinterpret_cast<const void*>(kernel_for<T>(row_bits));
-    cuda::allow_shared(index, address, shared);
-    int each = 1;
-    cuda::check(cuda::driver().blocks_per_multiprocessor(&each, address, threads, shared),
-                "ask how many blocks fit");
-    most_blocks = static_cast<std::uint32_t>(properties.multiProcessorCount * std::max(each, 1));
+    most_blocks = device::blocks_at_a_time(
+        index, reinterpret_cast<const void*>(kernel_for<T>(row_bits)), threads, shared);
     sums_of_block = sum_bytes / sizeof(double);
   }
 

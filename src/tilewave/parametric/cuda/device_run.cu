@@ -75,17 +75,11 @@ struct DeviceRun<T>::Data {
     const std::size_t bytes = std::size_t{S::kThreads / 32} * count * sizeof(double);
     return bytes <= kMostSumBytes / S::kBlocks ? bytes : 0;
   }
-  // Blocks of a kernel, as many as are there at a time.
   template <class Kernel>
   std::uint32_t blocks_for(Kernel* kernel, int threads, std::size_t shared,
                            std::uint64_t tiles) const {
-    const auto* address = reinterpret_cast<const void*>(kernel);
-    cuda::allow_shared(index, address, shared);
-    int each = 1;
-    cuda::check(cuda::driver().blocks_per_multiprocessor(&each, address, threads, shared),
-                "ask how many blocks fit");
-    return static_cast<std::uint32_t>(
-        std::min<std::uint64_t>(tiles, std::uint64_t{multiprocessors} * std::max(each, 1)));
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(
+        tiles, blocks_at_a_time(index, reinterpret_cast<const void*>(kernel), threads, shared)));
   }
 
   Tiles tiles_of(std::uint64_t active, std::uint64_t zeros) const {
@@ -171,25 +165,43 @@ struct DeviceRun<T>::Data {
   }
 
   // ---- strings ----
+  // The sweeps' strings with their weights, on the device for as long as the weights stay: those of
+  // expectations always do, those of lam where there is one observable.
+  struct KeptSweeps {
+    StringWeights weights;
+    std::vector<Array<StringSegment<(1 << S::kReg)>>> segments;
+    std::vector<Array<DeviceString<T>>> strings;
+    Array<double> totals;
+  };
+  KeptSweeps of_lam, of_observables;
+
+  void keep(KeptSweeps& kept, const StringWeights& weights, std::uint32_t num_sums) {
+    if (kept.totals.count() && kept.weights == weights) return;
+    kept = {};
+    for (const StringSweep& sweep : sweeps) {
+      const auto own = segments_of<T, S::kReg>(sweep, weights, kRow - S::kReg);
+      kept.segments.emplace_back(own.segments, stream);
+      kept.strings.emplace_back(own.strings, stream);
+      stream.synchronize();  // before `own` goes
+    }
+    kept.totals =
+        Array<double>(std::max<std::size_t>(2 * std::size_t{num_sums}, 1), "expectations");
+    kept.weights = weights;
+  }
+
   // Runs the sweeps; the sums go to `out`: Re and Im of each.
   template <bool kLam>
-  void run_sweeps(const StringWeights& of_string, std::uint32_t num_sums,
+  void run_sweeps(KeptSweeps& kept, const StringWeights& weights, std::uint32_t num_sums,
                   std::vector<double>& out) {
-    Array<double> total(2 * std::size_t{num_sums}, "expectations");
-    cuda::check(cuda::driver().fill(total.data(), 0, 2 * num_sums * sizeof(double), stream.get()),
+    keep(kept, weights, num_sums);
+    cuda::check(cuda::driver().fill(kept.totals.data(), 0, kept.totals.count() * sizeof(double),
+                                    stream.get()),
                 "clear sums");
-    std::vector<Segments<T, S::kReg>> kept;  // until the device has them
-    std::vector<Array<StringSegment<(1 << S::kReg)>>> segments;
-    std::vector<Array<DeviceString<T>>> strings_of;
     for (std::size_t k = 0; k < sweeps.size(); ++k) {
       check_interrupt();
-      const auto& own =
-          kept.emplace_back(segments_of<T, S::kReg>(sweeps[k], of_string, kRow - S::kReg));
-      segments.emplace_back(own.segments, stream);
-      strings_of.emplace_back(own.strings, stream);
       StringArguments<T> a{};
-      a.strings = {segments.back().data(), strings_of.back().data(),
-                   static_cast<std::uint32_t>(own.segments.size())};
+      a.strings = {kept.segments[k].data(), kept.strings[k].data(),
+                   static_cast<std::uint32_t>(kept.segments[k].count())};
       a.tiles = tiles_of(sweeps[k].active, 0);
       a.flip_outer = sweeps[k].flip_outer;
       a.num_sums = 2 * num_sums;
@@ -203,10 +215,10 @@ struct DeviceRun<T>::Data {
       a.far_sums = need_sums(blocks, a.num_sums);
       a.sums = sums.data();
       cuda::launch(kernel, dim3(blocks), dim3(S::kThreads), shared, stream, a);
-      add_up(blocks, a.num_sums, total.data());
+      add_up(blocks, a.num_sums, kept.totals.data());
     }
     out.resize(2 * std::size_t{num_sums});
-    cuda::copy(out.data(), total.data(), out.size() * sizeof(double), stream);
+    cuda::copy(out.data(), kept.totals.data(), out.size() * sizeof(double), stream);
     stream.synchronize();
   }
 
@@ -310,7 +322,7 @@ void DeviceRun<T>::make_lam(std::span<const double> weights) {
   if (d.sweeps.empty()) d.clear(d.lam, d.num_amplitudes());
   StringWeights of_string(weights.size());
   for (std::size_t j = 0; j < weights.size(); ++j) of_string[j].push_back({0, weights[j]});
-  d.template run_sweeps<true>(of_string, 1, d.lam_dot);
+  d.template run_sweeps<true>(d.of_lam, of_string, 1, d.lam_dot);
 }
 
 template <class T>
@@ -349,7 +361,7 @@ void DeviceRun<T>::read_observables(double* out) {
   for (const Strings::Share& share : d.strings.shares)
     of_string[share.string].push_back({share.observable, share.coefficient});
   std::vector<double> sums;
-  d.template run_sweeps<false>(of_string, d.strings.num_observables, sums);
+  d.template run_sweeps<false>(d.of_observables, of_string, d.strings.num_observables, sums);
   for (std::uint32_t m = 0; m < d.strings.num_observables; ++m) out[m] += sums[2 * m];
 }
 

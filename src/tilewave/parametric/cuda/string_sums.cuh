@@ -40,6 +40,8 @@ struct StringView {
 struct StringWeight {
   std::uint32_t sum;
   double weight;
+
+  bool operator==(const StringWeight&) const = default;
 };
 using StringWeights = std::vector<std::vector<StringWeight>>;  ///< the sums each string is part of
 
