@@ -64,6 +64,10 @@ class Function {
   /// `weights` are one for each observable; without any they are all 1.
   ValueAndGradient value_and_gradient(const std::vector<double>& values,
                                       const std::vector<double>& weights = {}) const;
+  /// The same into what an earlier call gave, whose memory is used again: for loops over many rows,
+  /// of which fresh memory would take longer than the numbers.
+  void value_and_gradient(const std::vector<double>& values, const std::vector<double>& weights,
+                          ValueAndGradient& out) const;
   /// Derivatives of sum_m v_m E_m, in one backward run whatever the number of observables; `v` is
   /// num_observables() numbers for each row of values.
   std::vector<double> vjp(const std::vector<double>& values, const std::vector<double>& v) const;

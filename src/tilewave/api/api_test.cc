@@ -178,6 +178,10 @@ TEST(Api, functions_of_parameters) {
     EXPECT_NEAR(rows[4 * b + 2], -0.5 * std::sin(a) + std::cos(a), 1e-14);
     EXPECT_NEAR(rows[4 * b + 3], 0, 1e-14);
     const auto [value, gradient] = f.value_and_gradient(values, {2, 1});
+    Function::ValueAndGradient again = f.value_and_gradient({values.begin(), values.begin() + 2});
+    f.value_and_gradient(values, {2, 1}, again);
+    EXPECT_EQ(again.value, value);
+    EXPECT_EQ(again.gradient, gradient);
     EXPECT_NEAR(value[b], 2 * expectations[2 * b] + expectations[2 * b + 1], 1e-13);
     EXPECT_NEAR(gradient[2 * b], 2 * rows[4 * b] + rows[4 * b + 2], 1e-13);
     const auto states = f.states(values);

@@ -85,16 +85,21 @@ std::vector<double> Function::expectations(const std::vector<double>& values) co
 
 Function::ValueAndGradient Function::value_and_gradient(const std::vector<double>& values,
                                                         const std::vector<double>& weights) const {
+  ValueAndGradient out;
+  value_and_gradient(values, weights, out);
+  return out;
+}
+
+void Function::value_and_gradient(const std::vector<double>& values,
+                                  const std::vector<double>& weights, ValueAndGradient& out) const {
   const std::size_t sets = data_->sets(values), m = num_observables();
   if (!weights.empty()) Data::need(weights, m, "weights");
   std::vector<double> v(sets * m, 1.0), expectations(sets * m);
   for (std::size_t k = 0; k < v.size() && !weights.empty(); ++k) v[k] = weights[k % m];
-  ValueAndGradient out;
   out.gradient.resize(sets * num_parameters());
   data_->function.vjp({values.data(), sets}, v.data(), expectations.data(), out.gradient.data());
-  out.value.resize(sets);
+  out.value.assign(sets, 0.0);
   for (std::size_t k = 0; k < v.size(); ++k) out.value[k / m] += v[k] * expectations[k];
-  return out;
 }
 
 std::vector<double> Function::vjp(const std::vector<double>& values,

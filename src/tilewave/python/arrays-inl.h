@@ -70,6 +70,36 @@ Array<T> own_vector(std::vector<T>&& values) {
   return own_vector<T>(std::move(values), {size});
 }
 
+/// An array to be written from end to end. A large one is not cleared before, which one thread does,
+/// page by page of fresh memory, for longer than all threads need to write it.
+template <class T>
+class NewArray {
+ public:
+  explicit NewArray(std::vector<std::size_t> shape) : shape_(std::move(shape)) {
+    constexpr std::size_t kLarge = std::size_t{1} << 20;  // bytes
+    std::size_t count = 1;
+    for (const std::size_t n : shape_) count *= n;
+    if (count * sizeof(T) >= kLarge) {
+      memory_ = runtime::HostBuffer(count * sizeof(T));
+    } else {
+      values_.resize(count);
+    }
+  }
+  T* data() { return memory_.data() ? memory_.as<T>() : values_.data(); }
+  Array<T> take() {
+    T* const at = data();
+    using Held = std::pair<runtime::HostBuffer, std::vector<T>>;
+    auto* held = new Held(std::move(memory_), std::move(values_));
+    const nanobind::capsule capsule(held, [](void* p) noexcept { delete static_cast<Held*>(p); });
+    return Array<T>(at, shape_.size(), shape_.data(), capsule);
+  }
+
+ private:
+  std::vector<std::size_t> shape_;
+  runtime::HostBuffer memory_;
+  std::vector<T> values_;
+};
+
 /// The 2^n amplitudes in `memory`, as an array of complex numbers of that precision.
 inline nanobind::object amplitude_array(runtime::HostBuffer&& memory, statevec::Precision precision,
                                         std::uint32_t num_qubits) {

@@ -64,53 +64,50 @@ void bind_parametric(nb::module_& m) {
   c.def(nb::new_(&make_function), "circuit"_a, "terms"_a, "observable"_a, "num_observables"_a,
         "precision"_a, "device"_a, "threads"_a);
   c.def("_expectations", [](const Function& f, Values values, Amplitudes initial) {
-    std::vector<double> out(sets_of(values) * f.num_observables());
+    NewArray<double> out({sets_of(values), f.num_observables()});
     {
       const nb::gil_scoped_release release;
       f.expectations(to_sets(values, initial), out.data());
     }
-    return own_vector<double>(std::move(out), {sets_of(values), f.num_observables()});
+    return out.take();
   });
   c.def("_vjp", [](const Function& f, Values values, Amplitudes initial, Values v,
                    bool wants_expectations) {
     const std::size_t sets = sets_of(values);
-    std::vector<double> expectations(wants_expectations ? sets * f.num_observables() : 0);
-    std::vector<double> gradient(sets * f.num_parameters());
+    NewArray<double> expectations({wants_expectations ? sets : 0, f.num_observables()});
+    NewArray<double> gradient({sets, f.num_parameters()});
     {
       const nb::gil_scoped_release release;
       f.vjp(to_sets(values, initial), v.data(), wants_expectations ? expectations.data() : nullptr,
             gradient.data());
     }
-    return nb::make_tuple(own_vector<double>(std::move(expectations),
-                                             {wants_expectations ? sets : 0, f.num_observables()}),
-                          own_vector<double>(std::move(gradient), {sets, f.num_parameters()}));
+    return nb::make_tuple(expectations.take(), gradient.take());
   });
   c.def("_states", [](const Function& f, Values values, Amplitudes initial) {
-    const std::size_t size = std::size_t{1} << f.num_qubits();
-    std::vector<std::complex<double>> out(sets_of(values) * size);
+    NewArray<std::complex<double>> out({sets_of(values), std::size_t{1} << f.num_qubits()});
     {
       const nb::gil_scoped_release release;
       f.states(to_sets(values, initial), out.data());
     }
-    return own_vector<std::complex<double>>(std::move(out), {sets_of(values), size});
+    return out.take();
   });
   c.def("_state_vjp", [](const Function& f, Values values, Amplitudes initial,
                          ConstArray<std::complex<double>> g) {
-    std::vector<double> gradient(sets_of(values) * f.num_parameters());
+    NewArray<double> gradient({sets_of(values), f.num_parameters()});
     {
       const nb::gil_scoped_release release;
       f.state_vjp(to_sets(values, initial), g.data(), gradient.data());
     }
-    return own_vector<double>(std::move(gradient), {sets_of(values), f.num_parameters()});
+    return gradient.take();
   });
   c.def("_samples", [](const Function& f, Values values, Amplitudes initial, std::uint64_t shots,
                        std::uint64_t seed) {
-    std::vector<std::uint64_t> out(sets_of(values) * shots);
+    NewArray<std::uint64_t> out({sets_of(values), static_cast<std::size_t>(shots)});
     {
       const nb::gil_scoped_release release;
       f.samples(to_sets(values, initial), shots, seed, out.data());
     }
-    return own_vector<std::uint64_t>(std::move(out), {sets_of(values), shots});
+    return out.take();
   });
   c.def("_explain", &Function::explain);
 }
