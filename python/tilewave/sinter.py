@@ -16,7 +16,7 @@ import numpy as np
 import sinter
 
 from ._types import Device, Seed
-from .samplers import compile_detector_sampler
+from .samplers import _flags, compile_detector_sampler
 
 _FIRST_SHOTS, _MOST_SHOTS = 256, 1 << 16  # of a batch
 _BATCH_S = 0.25
@@ -46,10 +46,10 @@ def _compiled_decoder(decoder, task):
             raise ValueError(f"sinter has no decoder '{decoder}': use one of {', '.join(sorted(sinter.BUILT_IN_DECODERS))}, "
                              "or give a sinter.Decoder")
         decoder = sinter.BUILT_IN_DECODERS[decoder]
-    try:
-        return decoder.compile_decoder_for_dem(dem=task.detector_error_model)
-    except NotImplementedError:
-        raise ValueError(f"the decoder {type(decoder).__name__} decodes files only: it needs compile_decoder_for_dem") from None
+    compile = getattr(type(decoder), "compile_decoder_for_dem", None)
+    if compile is None or compile is sinter.Decoder.compile_decoder_for_dem:  # sinter's own is of those that read files
+        raise ValueError(f"the decoder {type(decoder).__name__} decodes files only: it needs compile_decoder_for_dem")
+    return decoder.compile_decoder_for_dem(dem=task.detector_error_model)
 
 
 class _CompiledTilewaveSampler(sinter.CompiledSampler):
@@ -120,9 +120,4 @@ class _CompiledTilewaveSampler(sinter.CompiledSampler):
 
 
 def _mask_of(mask, bits, name):
-    if mask is None:
-        return None
-    mask = np.asarray(mask, np.uint8)
-    if mask.shape != ((bits + 7) // 8,):
-        raise ValueError(f"{name} has {mask.shape} bytes, the circuit's {bits} bits need {(bits + 7) // 8}")
-    return mask
+    return None if mask is None else np.packbits(_flags(mask, bits, name), bitorder="little")
