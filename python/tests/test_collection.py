@@ -177,11 +177,18 @@ def test_what_was_found_before_an_interrupt_is_kept(codes, tmp_path):
     (["--circuits", "good.stim", "--max_shots", "10", "--postselected_detectors_predicate", "coords[9]"], 2, "IndexError"),
     (["--circuits", "good.stim", "--max_shots", "10", "--metadata", "bad.stim"], 4, "bad.stim:1:1"),
     (["--circuits", "good.stim", "--max_shots", "10", "--custom_decoders_module_function", "no_such:thing"], 2, "no_such"),
+    (["--circuits", "good.stim", "--max_shots", "10", "--custom_decoders_module_function", "os:getpid"], 2,
+     "os:getpid gives no dictionary of decoders"),
+    (["--circuits", "good.stim", "--max_shots", "10", "--save_resume_filepath", "other.csv"], 4, "other.csv holds no statistics"),
+    (["--circuits", "good.stim", "--max_shots", "10", "--existing_data_filepaths", "cut.csv"], 4, "cut.csv holds no statistics"),
 ])
 def test_one_clear_error(tmp_path, words, code, message):
     (tmp_path / "bad.stim").write_text("NOTHING 1\n")
     (tmp_path / "good.stim").write_text("X_ERROR(0.1) 0\nM 0\nDETECTOR rec[-1]\nOBSERVABLE_INCLUDE(0) rec[-1]\n")
+    (tmp_path / "other.csv").write_text("a,b\n1,2\n")
+    (tmp_path / "cut.csv").write_text(f"{sinter.CSV_HEADER}\n  100,   1")  # by a program that was killed
     done = command("collect", *words, "--quiet", cwd=tmp_path)
+    assert (tmp_path / "other.csv").read_text() == "a,b\n1,2\n"
     assert done.returncode == code, done.stderr
     assert done.stderr.startswith("error: ") and message in done.stderr and done.stderr.count("\n") == 1
 

@@ -223,6 +223,8 @@ def test_the_command_draws_the_same(tmp_path):
     model = tmp_path / "model.dem"
     model.write_text("error(0.1) D0 D1 L0\n")
     assert run("--type", "matchgraph-svg", "--in", model).stdout == str(tw.diagram(model, "matchgraph-svg"))
+    model.write_text("detector(1, 2) D0\n")  # known by its name alone
+    assert run("--type", "matchgraph-svg", "--in", model).stdout == str(tw.diagram(model, "matchgraph-svg"))
     for words, message in ((["--type", "cube"], "cube"), (["--type", "detslice-svg"], "--tick"),
                            (["--type", "detslice-svg", "--tick", "9"], "the circuit has 5 ticks"),
                            (["--type", "timeline-svg", "--tick", "5:1"], "no range of ticks"),
@@ -237,6 +239,9 @@ def test_the_command_draws_the_same(tmp_path):
     (lambda: tw.diagram("H 0", "detslice-svg"), ValueError, "tick="),
     (lambda: tw.diagram("H 0", "detslice-svg", tick=1), ValueError, "0 ticks"),
     (lambda: tw.diagram("H 0", tick=range(4, 2)), ValueError, "steps of one"),
+    (lambda: tw.diagram("TICK\nH 0", tick=2), ValueError, "the circuit has 1 ticks"),
+    (lambda: tw.diagram("TICK\nH 0", tick=0.5), TypeError, "integer"),
+    (lambda: tw.diagram("M 0\nDETECTOR rec[-1]", "matchgraph-svg", tick=0), ValueError, "no ticks"),
     (lambda: tw.diagram("TICK\n" * 99, "detslice-svg", tick=range(0, 90)), ValueError, "at most 64"),
     (lambda: tw.diagram(stim.DetectorErrorModel("error(0.1) D0"), "timeline-svg"), ValueError, "matchgraph-svg only"),
     (lambda: tw.diagram("NOTHING 1\n"), ValueError, "<text>:1"),

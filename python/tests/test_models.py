@@ -161,12 +161,24 @@ def test_sweep_bits_agree_with_what_stim_expects_of_them():
     assert certain > 100
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_masks_keep_the_shots_without_their_detectors_in_order(threads):
+    circuit = stim.Circuit.generated("surface_code:rotated_memory_x", distance=3, rounds=3, after_clifford_depolarization=0.01)
+    samplers = [tw.compile_detector_sampler(circuit, seed=4, threads=threads) for _ in range(2)]
+    mask = np.arange(circuit.num_detectors) % 5 == 0
+    for shots in (1, 777, 1_500_000, 100):  # chunks begin anywhere in a block, and memory grows
+        dets, obs = samplers[0].sample(shots, separate_observables=True, bit_packed=True)
+        kept = ~np.any(np.unpackbits(dets, axis=1, count=len(mask), bitorder="little") & mask, axis=1)
+        ours = samplers[1].sample(shots, separate_observables=True, bit_packed=True, postselection_mask=mask)
+        assert np.array_equal(ours[0], dets[kept]) and np.array_equal(ours[1], obs[kept])
+
+
 class OtherCircuit:
     """As a package that extends Stim may have it."""
     num_measurements, num_detectors = 1, 1
 
-    def append(self):
-        raise NotImplementedError
+    def append(self, instruction):
+        raise TypeError(f"not called with {instruction}")
 
     def __str__(self):
         return "X_ERROR(1) 0\nM 0\nDETECTOR rec[-1]"
@@ -180,12 +192,16 @@ def test_circuits_of_other_packages_are_taken_by_their_text():
     (lambda: tw.compile_dem_sampler("M 0\n"), ValueError, "<text>:1"),
     (lambda: tw.compile_dem_sampler(stim.Circuit("M 0")), TypeError, "DetectorErrorModel"),
     (lambda: tw.compile_sampler(stim.DetectorErrorModel()), TypeError, "stim.Circuit"),
-    (lambda: tw.compile_dem_sampler(MODEL).sample(2, recorded_errors_to_replay=np.zeros((2, 3), bool)), ValueError, "\\[2, 8\\]"),
-    (lambda: tw.compile_dem_sampler(MODEL).sample(2, recorded_errors_to_replay=np.zeros((2, 3), np.uint8)), ValueError, "8 bits"),
+    (lambda: tw.compile_dem_sampler(MODEL).sample(2, recorded_errors_to_replay=np.zeros((2, 3), bool)), ValueError, "bool \\[shots, 8\\]"),
+    (lambda: tw.compile_dem_sampler(MODEL).sample(2, recorded_errors_to_replay=np.zeros((2, 3), np.uint8)), ValueError, "uint8 \\[shots, 1\\]"),
+    (lambda: tw.compile_dem_sampler(MODEL).sample(3, recorded_errors_to_replay=np.zeros((2, 8), bool)), ValueError, "2 rows for 3 shots"),
     (lambda: tw.compile_dem_sampler(MODEL).sample(2, postselection_mask=np.zeros(3, bool)), ValueError, "postselection_mask is"),
     (lambda: tw.compile_detector_sampler("M 0\nDETECTOR rec[-1]").sample(2, postselected_observables_mask=np.zeros(3, np.uint8)),
      ValueError, "postselected_observables_mask is"),
-    (lambda: tw.compile_sampler("CX sweep[3] 0\nM 0").sample(2, sweep_bits=np.zeros((2, 3), bool)), ValueError, "circuit has 4"),
+    (lambda: tw.compile_sampler("CX sweep[3] 0\nM 0").sample(2, sweep_bits=np.zeros((2, 3), bool)), ValueError, "bool \\[shots, 4\\]"),
+    (lambda: tw.compile_detector_sampler("M 0\nDETECTOR rec[-1]").sample(2**44), MemoryError, "ask for fewer at a time"),
+    (lambda: tw.compile_m2d_converter("M 0 1 2\nDETECTOR rec[-3]").convert(measurements=np.zeros((2, 4), bool), append_observables=True),
+     ValueError, "measurements is bool \\[shots, 3\\]"),
     (lambda: tw.compile_sampler("CX sweep[3] 0\nM 0").sample(2, sweep_bits=np.zeros((3, 4), bool)), ValueError, "the 2 shots"),
 ])
 def test_errors(wrong, exception, message):

@@ -265,7 +265,14 @@ class TestSinter:
         assert stats.custom_counts["detection_events"] == int(dets.sum())
         assert stats.custom_counts["obs_mistake_mask=E"] == stats.errors > 0
         with pytest.raises(ValueError, match="no decoder"):
-            TilewaveSampler(decoder="magic").compiled_sampler_for_task(task)
+            TilewaveSampler(decoder="magic")
+
+        class OfFiles(self.sinter.Decoder):
+            def decode_via_files(self, **paths):
+                raise AssertionError("not called")
+
+        with pytest.raises(ValueError, match="OfFiles decodes files only"):
+            TilewaveSampler(decoder=OfFiles())
 
 
 def test_packed_rows_are_those_of_the_command_line(tmp_path):

@@ -153,16 +153,27 @@ def _tasks(a):
 def _custom(functions):
     from importlib import import_module
     found = {}
+    sys.path.insert(0, os.getcwd())
     for place in functions:
         module, colon, function = place.partition(":")
         if not colon:
             raise _Failure(f"'{place}' is not of the form MODULE:FUNCTION", USAGE)
-        sys.path.insert(0, os.getcwd())
         try:
             found.update(getattr(import_module(module), function)())
-        except (ImportError, AttributeError) as problem:
-            raise _Failure(f"{place}: {problem}", USAGE) from None
+        except Exception as problem:  # whatever the module of the command line does
+            raise _Failure(f"{place} gives no dictionary of decoders: {type(problem).__name__}: {problem}", USAGE) from None
     return found
+
+
+def _statistics(paths):
+    import sinter
+    stats = []
+    for path in paths:
+        try:
+            stats += sinter.read_stats_from_csv_files(path)
+        except (ValueError, KeyError, TypeError) as problem:
+            raise _Failure(f"{path} holds no statistics of collect or sinter: {type(problem).__name__}: {problem}", INPUT) from None
+    return stats
 
 
 def collect(words: list[str]) -> None:
@@ -176,6 +187,8 @@ def collect(words: list[str]) -> None:
     if a.processes != "auto" and not (a.processes.isdigit() and int(a.processes) > 0):
         raise _Failure(f"--processes is a number or auto, not '{a.processes}'", USAGE)
     tasks = list(_tasks(a))
+    resumed = a.save_resume_filepath
+    _statistics([*a.existing_data_filepaths, *([resumed] if resumed and os.path.exists(resumed) else [])])
     to_output = a.save_resume_filepath is None
     if to_output:
         print(sinter.CSV_HEADER, flush=True)
@@ -220,8 +233,7 @@ def plot(words: list[str]) -> None:
     a = _plot_parser().parse_args(words)
     _need("sinter", "sinter")
     _need("matplotlib", "plot")
-    import sinter
-    _plot(sinter.read_stats_from_csv_files(*a.inputs), a.out, x=a.x, group=a.group, pieces=a.pieces)
+    _plot(_statistics(a.inputs), a.out, x=a.x, group=a.group, pieces=a.pieces)
 
 
 def main(words: Optional[list[str]] = None) -> int:

@@ -53,16 +53,13 @@ def _task_of(given):
 def _samplers_of(named, **options):
     if not named:
         raise ValueError("name at least one decoder, such as 'pymatching'")
-    known = set(sinter.BUILT_IN_DECODERS) | {"perfectionist"}
+    samplers = {name: TilewaveSampler(decoder, **options) for name, decoder in named.items()}
     for decoder in named.values():
-        if isinstance(decoder, str) and decoder not in known:
-            raise ValueError(f"sinter has no decoder '{decoder}': use one of {', '.join(sorted(known))}, or a mapping from "
-                             "a name to a sinter.Decoder")
         module = _MODULES.get(decoder) if isinstance(decoder, str) else None
         if module is not None and find_spec(module) is None:
             raise ModuleNotFoundError(f"the decoder {decoder} needs the module {module}: pip install {module.replace('_', '-')}",
                                       name=module)
-    return {name: TilewaveSampler(decoder, **options) for name, decoder in named.items()}
+    return samplers
 
 
 def _with_limit(task, max_errors, max_batch_size):
@@ -89,7 +86,7 @@ def collect(tasks: Iterable[AnyTask], *, decoders: Decoders = "pymatching", max_
     ``save_resume_filepath`` is a CSV file: what it holds counts, and what is found is added to it, at least every few
     seconds, so that a run that was ended goes on where it was. ``num_workers`` processes share the work, by default one a
     core, each with ``threads`` sampling threads; ``device`` makes the shots. The other arguments are sinter.collect's. Raises
-    ValueError for decoders that are not known and for the same task given twice, ModuleNotFoundError for decoders whose
+    ValueError for decoders that are not known or decode files only, and for the same task given twice, ModuleNotFoundError for decoders whose
     package is not installed."""
     if num_workers is None:
         num_workers = len(os.sched_getaffinity(0))

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import os
 import re
+from operator import index
 from typing import Any, Literal, Union
 
 from . import _core
@@ -50,16 +51,14 @@ def diagram(circuit: Union[StimCircuit, StimModel], type: DiagramType = "timelin
     - "matchgraph-svg": the errors between detectors, of a circuit (whose errors are decomposed where they can be), or of
       a model, given as text, a path that ends in .dem, or a stim.DetectorErrorModel.
 
-    Raises ValueError for other types, ticks that are not there and circuits that cannot be read, MemoryError for pictures that
+    Raises ValueError for other types, ticks that are not there, also those of a match graph, and circuits that cannot be read, MemoryError for pictures that
     would be too large."""
     if isinstance(tick, range):
         if tick.step != 1 or len(tick) == 0 or tick.start < 0:
             raise ValueError(f"ticks are a range with steps of one from 0 on, not {tick}")
         ticks = f"{tick.start}:{tick.stop - 1}"
     else:
-        ticks = "" if tick is None else str(int(tick))
-    if type.startswith("det") and not ticks:
-        raise ValueError("a detector slice is one of a moment: say which with tick=")
+        ticks = "" if tick is None else str(index(tick))
     is_model, read = _is_model(circuit)
     return Diagram(_core._diagram(*(read or (_model_text_of if is_model else _text_of)(circuit)), type, ticks, is_model))
 
@@ -69,4 +68,4 @@ def _is_model(given: Any) -> tuple[bool, Any]:
     if not isinstance(given, (str, os.PathLike)):
         return hasattr(given, "num_errors"), None
     text, name = read_text(given)
-    return re.search(r"^\s*error\s*[(\[]", text, re.M | re.I) is not None, (text, name)
+    return name.endswith(".dem") or re.search(r"^\s*error\s*[(\[]", text, re.M | re.I) is not None, (text, name)

@@ -10,44 +10,21 @@ import numpy as np
 
 from . import _core
 from ._types import Bits, Device, Path, Seed, StimModel
-from .runs import seed_of
-from .samplers import ShotFormat, _DetectorLayouts, _discarding, _model_text_of, _pack, _shot_threads, _shots
+from .samplers import ShotFormat, _DetectionSampler, _discarding, _model_text_of, _pack, _shots
 
 
-class CompiledDemSampler(_DetectorLayouts):
+class CompiledDemSampler(_DetectionSampler):
     """Samples the errors of a detector error model, and with them its detectors and observables."""
+    _make = staticmethod(_core._Sampler._of_model)
+    _with_errors = None  # the sampler whose rows have the errors too, once they are asked for
 
     def __init__(self, model: StimModel, *, seed: Seed = None, threads: Optional[int] = None, device: Device = "cpu") -> None:
-        self._arguments = (*_model_text_of(model), seed_of(seed), _shot_threads(threads, device), device)
-        self._make()
-
-    def _make(self, next_shot=0):
-        text, name, seed, threads, device = self._arguments
-        self._sampler = _core._Sampler._of_model(text, name, False, seed, threads, device)
-        self._sampler.go_to(next_shot)
-        self._with_errors = None  # the sampler whose rows have the errors too, once they are asked for
-
-    def __reduce__(self) -> Any:
-        text, name, _, threads, device = self._arguments
-        return _restored, (type(self), (text, name, self.seed, threads, device), self._sampler.next_shot)
-
-    @property
-    def num_detectors(self) -> int:
-        return int(self._sampler.num_detectors)
-
-    @property
-    def num_observables(self) -> int:
-        return int(self._sampler.num_observables)
+        self._start(_model_text_of(model), seed=seed, threads=threads, device=device, with_errors=False)
 
     @property
     def num_errors(self) -> int:
         """Of the unrolled model, in the order of its text."""
         return int(self._sampler.num_errors)
-
-    @property
-    def seed(self) -> int:
-        """Of the sequence of shots."""
-        return int(self._sampler.seed)
 
     def sample(self, shots: int, *, bit_packed: bool = False, return_errors: bool = False,
                recorded_errors_to_replay: Optional[Bits] = None, postselection_mask: Optional[Bits] = None,
@@ -66,8 +43,7 @@ class CompiledDemSampler(_DetectorLayouts):
         if not return_errors:
             return (*self._sampler.sample(shots, parts, bit_packed, None, _discarding(num_dets, num_obs, *masks)), None)
         if self._with_errors is None:
-            text, name, _, threads, device = self._arguments
-            self._with_errors = _core._Sampler._of_model(text, name, True, self.seed, threads, device)
+            self._with_errors = self._make(**{**self._arguments, "seed": self.seed, "with_errors": True})
         parts.append((num_dets + num_obs, self.num_errors))
         self._with_errors.go_to(self._sampler.next_shot)
         out = self._with_errors.sample(shots, parts, bit_packed, None,
@@ -76,11 +52,9 @@ class CompiledDemSampler(_DetectorLayouts):
         return tuple(out)
 
     def _replay(self, shots, errors, parts, bit_packed, return_errors, masks):
-        errors = np.asarray(errors)
-        if errors.ndim != 2 or errors.shape[0] != shots or (errors.dtype == np.bool_ and errors.shape[1] != self.num_errors):
-            raise ValueError(f"recorded_errors_to_replay is an array [{shots}, {self.num_errors}] of bool, or packed in uint8, "
-                             f"not {errors.dtype} {list(errors.shape)}")
-        packed = _pack(errors)
+        packed = _pack(errors, self.num_errors, "recorded_errors_to_replay")
+        if len(packed) != shots:
+            raise ValueError(f"recorded_errors_to_replay has {len(packed)} rows for {shots} shots: give a row a shot")
         discard = _discarding(*(bits for _, bits in parts), *masks)
         if discard is not None:
             rows = self._sampler.replay(packed, [(0, sum(bits for _, bits in parts))], True)[0]
@@ -117,21 +91,9 @@ class CompiledDemSampler(_DetectorLayouts):
             for file, *_ in outputs:
                 file.close()
 
-    def explain(self) -> str:
-        """The program of the sparse engine."""
-        return self._sampler.explain()
-
     def __repr__(self) -> str:
         return (f"<tilewave.CompiledDemSampler: {_core._counted(self.num_errors, 'error')}, "
                 f"{_core._counted(self.num_detectors, 'detector')}, {_core._counted(self.num_observables, 'observable')}>")
-
-
-def _restored(kind, arguments, next_shot):
-    """The sampler in another process: it goes on with the same shots."""
-    sampler = kind.__new__(kind)
-    sampler._arguments = arguments
-    sampler._make(next_shot)
-    return sampler
 
 
 def compile_dem_sampler(model: StimModel, *, seed: Seed = None, threads: Optional[int] = None,

@@ -70,7 +70,36 @@ class KeptShots(NamedTuple):
     errors: NDArray[np.uint64]
 
 
-class CompiledSampler:
+class _ShotSampler:
+    """A sampler of the engine and the arguments that it was made of: another process makes it again, where it goes on with
+    the same shots."""
+    _make = _core._Sampler
+
+    def _start(self, text_and_name, *, seed, threads, device, **others):
+        text, name = text_and_name
+        self._arguments = dict(text=text, name=name, seed=seed_of(seed), threads=_shot_threads(threads, device), device=device,
+                               **others)
+        self._sampler = self._make(**self._arguments)
+
+    def __getstate__(self) -> Any:
+        return {**self._arguments, "seed": self.seed}, self._sampler.next_shot
+
+    def __setstate__(self, state: Any) -> None:
+        self._arguments, next_shot = state
+        self._sampler = self._make(**self._arguments)
+        self._sampler.go_to(next_shot)
+
+    @property
+    def seed(self) -> int:
+        """Of the sequence of shots."""
+        return int(self._sampler.seed)
+
+    def explain(self) -> str:
+        """The chosen engine and its program."""
+        return self._sampler.explain()
+
+
+class CompiledSampler(_ShotSampler):
     """Samples the measurements of a circuit."""
 
     def __init__(self, circuit: StimCircuit, *, skip_reference_sample: bool = False, seed: Seed = None,
@@ -78,12 +107,8 @@ class CompiledSampler:
                  engine: ShotEngine = "auto") -> None:
         if reference_sample is not None:
             raise ValueError("reference_sample is not supported: leave it out, it is computed")
-        self._arguments = (*_text_of(circuit), False, seed_of(seed), not skip_reference_sample, engine,
-                           _shot_threads(threads, device), device)
-        self._sampler = _core._Sampler(*self._arguments)
-
-    def __reduce__(self) -> Any:
-        return _restored_sampler, (type(self), self._arguments, self.seed, self._sampler.next_shot)
+        self._start(_text_of(circuit), seed=seed, threads=threads, device=device, detectors=False,
+                    reference=not skip_reference_sample, engine=engine)
 
     @property
     def num_measurements(self) -> int:
@@ -96,11 +121,6 @@ class CompiledSampler:
     @property
     def num_sweep_bits(self) -> int:
         return int(self._sampler.num_sweep_bits)
-
-    @property
-    def seed(self) -> int:
-        """Of the sequence of shots."""
-        return int(self._sampler.seed)
 
     def sample(self, shots: int, *, bit_packed: bool = False, sweep_bits: Optional[Bits] = None) -> Bits:
         """bool [shots, num_measurements]; with ``bit_packed`` uint8 [shots, ceil(num_measurements / 8)], the lowest bit
@@ -116,10 +136,6 @@ class CompiledSampler:
         """Writes shots to a file in one of Stim's formats: 01, b8, r8, ptb64, hits or dets."""
         _write([filepath], self._sampler, shots, [(self.num_measurements, 0, 0)], [0], [format])
 
-    def explain(self) -> str:
-        """The chosen engine and its program."""
-        return self._sampler.explain()
-
     def __repr__(self) -> str:
         return (f"<tilewave.CompiledSampler: {_core._counted(self.num_measurements, 'measurement')} on "
                 f"{_core._counted(self.num_qubits, 'qubit')}>")
@@ -132,34 +148,8 @@ class ShotLists(NamedTuple):
     hits: NDArray[np.uint32]
 
 
-class _DetectorLayouts:
-    """What samplers of detectors give beside rows; `_sampler` has the detectors, then the observables."""
-
-    def sample_detector_major(self, shots: int) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-        """The next shots as two arrays, a row a detector and a row an observable: uint8 [num_detectors, ceil(shots / 8)] and
-        [num_observables, ceil(shots / 8)], eight shots a byte, the first in the lowest bit, zeros behind the last."""
-        rows = self._sampler.sample_bit_rows(_shots(shots))  # type: ignore[attr-defined]
-        num_detectors = self._sampler.num_detectors  # type: ignore[attr-defined]
-        return rows[:num_detectors], rows[num_detectors:]
-
-    def sample_lists(self, shots: int) -> ShotLists:
-        """The next shots as lists of ones: detector d has the number d, observable k the number num_detectors + k. A shot
-        costs its ones, not its detectors."""
-        sampler = self._sampler  # type: ignore[attr-defined]
-        return ShotLists(*sampler.sample_lists(_shots(shots), sampler.num_detectors + sampler.num_observables))
-
-
-class CompiledDetectorSampler(_DetectorLayouts):
-    """Samples the detection events and observable flips of a circuit."""
-
-    def __init__(self, circuit: StimCircuit, *, seed: Seed = None, threads: Optional[int] = None, device: Device = "cpu",
-                 engine: ShotEngine = "auto") -> None:
-        self._arguments = (*_text_of(circuit), True, seed_of(seed), True, engine,
-                           _shot_threads(threads, device), device)
-        self._sampler = _core._Sampler(*self._arguments)
-
-    def __reduce__(self) -> Any:
-        return _restored_sampler, (type(self), self._arguments, self.seed, self._sampler.next_shot)
+class _DetectionSampler(_ShotSampler):
+    """A sampler whose bits are the detectors, then the observables."""
 
     @property
     def num_detectors(self) -> int:
@@ -169,10 +159,24 @@ class CompiledDetectorSampler(_DetectorLayouts):
     def num_observables(self) -> int:
         return int(self._sampler.num_observables)
 
-    @property
-    def seed(self) -> int:
-        """Of the sequence of shots."""
-        return int(self._sampler.seed)
+    def sample_detector_major(self, shots: int) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+        """The next shots as two arrays, a row a detector and a row an observable: uint8 [num_detectors, ceil(shots / 8)] and
+        [num_observables, ceil(shots / 8)], eight shots a byte, the first in the lowest bit, zeros behind the last."""
+        rows = self._sampler.sample_bit_rows(_shots(shots))
+        return rows[:self.num_detectors], rows[self.num_detectors:]
+
+    def sample_lists(self, shots: int) -> ShotLists:
+        """The next shots as lists of ones: detector d has the number d, observable k the number num_detectors + k. A shot
+        costs its ones, not its detectors."""
+        return ShotLists(*self._sampler.sample_lists(_shots(shots), self.num_detectors + self.num_observables))
+
+
+class CompiledDetectorSampler(_DetectionSampler):
+    """Samples the detection events and observable flips of a circuit."""
+
+    def __init__(self, circuit: StimCircuit, *, seed: Seed = None, threads: Optional[int] = None, device: Device = "cpu",
+                 engine: ShotEngine = "auto") -> None:
+        self._start(_text_of(circuit), seed=seed, threads=threads, device=device, detectors=True, reference=True, engine=engine)
 
     def sample(self, shots: int, *, prepend_observables: bool = False, append_observables: bool = False,
                separate_observables: bool = False, bit_packed: bool = False, dets_out: Optional[Bits] = None,
@@ -233,10 +237,6 @@ class CompiledDetectorSampler(_DetectorLayouts):
             paths, layout, first = [filepath, obs_out_filepath], [*layout, (0, 0, num_obs)], [0, num_dets]
         _write(paths, self._sampler, shots, layout, first, [format, obs_out_format])
 
-    def explain(self) -> str:
-        """The chosen engine and its program."""
-        return self._sampler.explain()
-
     def __repr__(self) -> str:
         return (f"<tilewave.CompiledDetectorSampler: {_core._counted(self.num_detectors, 'detector')}, "
                 f"{_core._counted(self.num_observables, 'observable')}>")
@@ -257,6 +257,10 @@ class CompiledMeasurementsToDetectionEventsConverter:
         return int(self._converter.num_measurements)
 
     @property
+    def num_sweep_bits(self) -> int:
+        return int(self._converter.num_sweep_bits)
+
+    @property
     def num_detectors(self) -> int:
         return int(self._converter.num_detectors)
 
@@ -273,7 +277,8 @@ class CompiledMeasurementsToDetectionEventsConverter:
         ValueError where neither is given."""
         if separate_observables is None and append_observables is None:
             raise ValueError("say where the observables go: append_observables or separate_observables, True or False")
-        packed = self._converter.convert(_pack(measurements), None if sweep_bits is None else _pack(sweep_bits))
+        packed = self._converter.convert(_pack(measurements, self.num_measurements, "measurements"),
+                                         None if sweep_bits is None else _pack(sweep_bits, self.num_sweep_bits, "sweep_bits"))
         num_dets, num_obs = self.num_detectors, self.num_observables
         both = _unpack(packed, num_dets + num_obs)
         parts = [both if append_observables else both[:, :num_dets]]
@@ -282,15 +287,6 @@ class CompiledMeasurementsToDetectionEventsConverter:
         if bit_packed:
             parts = [np.packbits(part, axis=1, bitorder="little") for part in parts]
         return tuple(parts) if separate_observables else parts[0]
-
-
-def _restored_sampler(kind, arguments, seed, next_shot):
-    """The sampler in another process: it goes on with the same shots."""
-    sampler = kind.__new__(kind)
-    sampler._arguments = (*arguments[:3], seed, *arguments[4:])
-    sampler._sampler = _core._Sampler(*sampler._arguments)
-    sampler._sampler.go_to(next_shot)
-    return sampler
 
 
 def _shot_threads(threads, device):
@@ -305,23 +301,21 @@ def _restored_converter(kind, arguments):
     return converter
 
 
-def _pack(rows):
+def _pack(rows, bits, name):
+    """Rows of so many bits, given as bools or packed, as packed ones."""
     rows = np.asarray(rows)
-    if rows.dtype == np.bool_:
-        return np.packbits(rows, axis=1, bitorder="little")
-    if rows.dtype != np.uint8:
-        raise ValueError(f"bits are an array of bool, or packed in uint8, not {rows.dtype}")
-    return np.ascontiguousarray(rows)
+    if rows.dtype not in (np.bool_, np.uint8):
+        raise ValueError(f"{name} is an array of bool, or packed in uint8, not of {rows.dtype}")
+    wanted = bits if rows.dtype == np.bool_ else (bits + 7) // 8
+    if rows.ndim != 2 or rows.shape[1] != wanted:
+        raise ValueError(f"{name} is bool [shots, {bits}], or packed in uint8 [shots, {(bits + 7) // 8}], not {rows.dtype} "
+                         f"{list(rows.shape)}")
+    return np.packbits(rows, axis=1, bitorder="little") if rows.dtype == np.bool_ else np.ascontiguousarray(rows)
 
 
 def _swept(sweep_bits, num_sweep_bits):
     """Packed rows of sweep bits: a row a shot, or one."""
-    if sweep_bits is None:
-        return None
-    rows = np.atleast_2d(np.asarray(sweep_bits))
-    if rows.dtype == np.bool_ and rows.shape[1] != num_sweep_bits:
-        raise ValueError(f"sweep_bits has {rows.shape[1]} bits a shot, the circuit has {num_sweep_bits}")
-    return _pack(rows)
+    return None if sweep_bits is None else _pack(np.atleast_2d(sweep_bits), num_sweep_bits, "sweep_bits")
 
 
 def _flags(mask, bits, name):

@@ -16,7 +16,7 @@ import numpy as np
 import sinter
 
 from ._types import Device, Seed
-from .samplers import compile_detector_sampler
+from .samplers import _flags, compile_detector_sampler
 
 _FIRST_SHOTS, _MOST_SHOTS = 256, 1 << 16  # of a batch
 _BATCH_S = 0.25
@@ -27,11 +27,12 @@ class TilewaveSampler(sinter.Sampler):
     sinter.Decoder that implements compile_decoder_for_dem. The name "perfectionist" discards every shot with a detection
     event. A task's `postselection_mask` and `postselected_observables_mask` are heeded; discarded shots are not decoded.
     ``threads`` are the sampling threads of each worker. With a ``seed`` every worker draws the same shots: give one where
-    a single worker runs only."""
+    a single worker runs only. Raises ValueError for a decoder that is not known, or that decodes files only."""
 
     def __init__(self, decoder: Union[str, sinter.Decoder] = "pymatching", *, seed: Seed = None, threads: int = 1,
                  device: Device = "cpu", count_observable_error_combos: bool = False,
                  count_detection_events: bool = False) -> None:
+        _decoder_of(decoder)
         self.decoder, self.seed, self.threads, self.device = decoder, seed, threads, device
         self.count_observable_error_combos = count_observable_error_combos
         self.count_detection_events = count_detection_events
@@ -40,16 +41,19 @@ class TilewaveSampler(sinter.Sampler):
         return _CompiledTilewaveSampler(self, task)
 
 
-def _compiled_decoder(decoder, task):
+def _decoder_of(decoder):
+    """The sinter.Decoder that is meant."""
     if isinstance(decoder, str):
+        if decoder == "perfectionist":
+            decoder = "vacuous"
         if decoder not in sinter.BUILT_IN_DECODERS:
-            raise ValueError(f"sinter has no decoder '{decoder}': use one of {', '.join(sorted(sinter.BUILT_IN_DECODERS))}, "
-                             "or give a sinter.Decoder")
+            known = sorted([*sinter.BUILT_IN_DECODERS, "perfectionist"])
+            raise ValueError(f"sinter has no decoder '{decoder}': use one of {', '.join(known)}, or give a sinter.Decoder")
         decoder = sinter.BUILT_IN_DECODERS[decoder]
-    try:
-        return decoder.compile_decoder_for_dem(dem=task.detector_error_model)
-    except NotImplementedError:
-        raise ValueError(f"the decoder {type(decoder).__name__} decodes files only: it needs compile_decoder_for_dem") from None
+    compile = getattr(type(decoder), "compile_decoder_for_dem", None)
+    if compile is None or compile is sinter.Decoder.compile_decoder_for_dem:  # sinter's own is of those that read files
+        raise ValueError(f"the decoder {type(decoder).__name__} decodes files only: it needs compile_decoder_for_dem")
+    return decoder
 
 
 class _CompiledTilewaveSampler(sinter.CompiledSampler):
@@ -57,10 +61,9 @@ class _CompiledTilewaveSampler(sinter.CompiledSampler):
         self._options = options
         self._sampler = compile_detector_sampler(task.circuit, seed=options.seed, threads=options.threads,
                                                  device=options.device)
-        perfectionist = options.decoder == "perfectionist"
-        self._decoder = _compiled_decoder("vacuous" if perfectionist else options.decoder, task)
+        self._decoder = _decoder_of(options.decoder).compile_decoder_for_dem(dem=task.detector_error_model)
         self._mask = _mask_of(task.postselection_mask, self._sampler.num_detectors, "postselection_mask")
-        if perfectionist:
+        if isinstance(options.decoder, str) and options.decoder == "perfectionist":
             self._mask = np.packbits(np.ones(self._sampler.num_detectors, np.uint8), bitorder="little")
         self._obs_mask = _mask_of(task.postselected_observables_mask, self._sampler.num_observables,
                                   "postselected_observables_mask")
@@ -120,9 +123,4 @@ class _CompiledTilewaveSampler(sinter.CompiledSampler):
 
 
 def _mask_of(mask, bits, name):
-    if mask is None:
-        return None
-    mask = np.asarray(mask, np.uint8)
-    if mask.shape != ((bits + 7) // 8,):
-        raise ValueError(f"{name} has {mask.shape} bytes, the circuit's {bits} bits need {(bits + 7) // 8}")
-    return mask
+    return None if mask is None else np.packbits(_flags(mask, bits, name), bitorder="little")

@@ -319,8 +319,11 @@ TEST(Leakage, a_circuit_whose_leakage_never_happens_has_the_records_of_one_witho
   options.engine = Engine::kFrame;
   options.num_shots = 10000;
   options.seed = 5;
-  EXPECT_TRUE(sample(lower_text("LEAKAGE_MARK1(0) 0\n" + text), options) ==
-              sample(lower_text(text), options));
+  for (const std::string never : {"LEAKAGE_MARK1(0) 0\n", "LEAKAGE(0) 0 1\n", "RELAX(0) 0\n",
+                                  "CX(0.1, 0, 0, 0.2) 0 1 0 1\n"}) {
+    SCOPED_TRACE(never);
+    EXPECT_TRUE(sample(lower_text(never + text), options) == sample(lower_text(text), options));
+  }
 }
 
 std::string error_of(const std::function<void()>& f) {

@@ -71,10 +71,7 @@ class Converter {
     }
     const bool is_noise =
         op.kind >= StabKind::kXError && op.kind <= StabKind::kHeraldedPauliChannel1;
-    const bool is_measurement = (op.kind >= StabKind::kM && op.kind <= StabKind::kMRY) ||
-                                (op.kind >= StabKind::kMXX && op.kind <= StabKind::kMPP) ||
-                                op.kind == StabKind::kMpad;
-    if ((is_noise || is_measurement) &&
+    if ((is_noise || is_measurement(op.kind)) &&
         std::any_of(args.begin(), args.end(), [](double p) { return p != 0; })) {
       fail(std::string(source.name(op)) +
            " is noise, a state vector has none: sample the circuit with compile_sampler");

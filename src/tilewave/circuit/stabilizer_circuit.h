@@ -108,6 +108,11 @@ enum class TargetRule : std::uint8_t {
 constexpr bool is_leakage(StabKind kind) {
   return kind >= StabKind::kLeakage && kind <= StabKind::kHeraldLeakageEvent;
 }
+/// Outcomes become records; heralds are noise and not among them.
+constexpr bool is_measurement(StabKind kind) {
+  return (kind >= StabKind::kM && kind <= StabKind::kMRY) ||
+         (kind >= StabKind::kMXX && kind <= StabKind::kMPP) || kind == StabKind::kMpad;
+}
 /// Gates that take four arguments, (s01, s10, m01, m10): how leakage spreads and moves from the
 /// first qubit to the second and back.
 constexpr bool may_spread_leakage(GateId gate) {

@@ -23,22 +23,10 @@ struct DiagramFlags {
 std::string draw(const DiagramFlags& f) {
   const stabilizer::DiagramKind kind = stabilizer::parse_diagram_kind(f.type);
   StimFile in(f.in, "rb");
-  if (kind == stabilizer::DiagramKind::kMatchGraph) {
-    if (!f.tick.empty())
-      throw Error(ExitCode::kUsage, "a match graph has no ticks: leave --tick out");
-    if (std::string_view(f.in).ends_with(".dem"))
-      return stabilizer::match_graph_svg(language::parse_dem(in.read_all(), in.name()));
-    return stabilizer::match_graph_svg(stabilizer::match_graph_model(
-        stabilizer::lower(language::parse_stim(in.read_all(), in.name()), in.name())));
-  }
-  const circuit::StabilizerCircuit circuit = language::parse_stim(in.read_all(), in.name());
-  if (kind == stabilizer::DiagramKind::kTimeline) {
-    return stabilizer::timeline_svg(
-        circuit, f.tick.empty() ? stabilizer::TickRange{} : stabilizer::parse_tick_range(f.tick));
-  }
-  if (f.tick.empty())
-    throw Error(ExitCode::kUsage, "a detector slice is one of a moment: say which with --tick");
-  return stabilizer::detector_slice_svg(circuit, stabilizer::parse_tick_range(f.tick));
+  if (kind == stabilizer::DiagramKind::kMatchGraph && std::string_view(f.in).ends_with(".dem"))
+    return stabilizer::model_svg(language::parse_dem(in.read_all(), in.name()), kind, f.tick);
+  return stabilizer::circuit_svg(language::parse_stim(in.read_all(), in.name()), in.name(), kind,
+                                 f.tick);
 }
 
 }  // namespace

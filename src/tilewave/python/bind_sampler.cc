@@ -1,7 +1,8 @@
 // Samplers of circuits in Stim's language and of error models. A sampler hands out the shots of one
-// endless sequence: sample(a), then sample(b) are the shots of sample(a + b). Shots with sweep bits,
-// and shots of which some are discarded, go through a buffer of packed rows: the others go from the
-// engine into the arrays.
+// endless sequence: sample(a), then sample(b) are the shots of sample(a + b). Every thread writes the
+// rows it made into the arrays while they are in its cache. Where shots are discarded, a chunk has
+// room for all of its shots behind the rows kept before, and the gaps are closed when it is done:
+// memory is that of the kept rows and a chunk.
 #include <cstring>
 #include <mutex>
 
@@ -86,14 +87,16 @@ constexpr std::uint64_t kManyShots = std::uint64_t{1} << 20;
 // Arrays from here on do not fit the caches of a core.
 constexpr std::size_t kPastCaches = std::size_t{4} << 20;
 
-// Of packed rows that wait to be looked through.
-constexpr std::uint64_t kRowBytes = std::uint64_t{16} << 20;
+// Whether larger arrays fit memory is looked up: the system promises more than it has.
+constexpr std::uint64_t kSurelyThere = std::uint64_t{1} << 30;
+
+// Of the arrays' rows of a chunk of shots of which some are discarded.
+constexpr std::uint64_t kChunkBytes = std::uint64_t{4} << 20;
 
 // Where the bytes of one part of every shot go.
 struct PartSink {
   std::uint64_t first, bits, row_bytes;
-  runtime::HostBuffer memory;
-  std::uint8_t* data;
+  runtime::HostBuffer memory = {};
 };
 
 // What a call takes beside the number of shots; rows of bytes hold eight bits each.
@@ -143,25 +146,22 @@ class PySampler {
   /// Arrays [shots, bits] of 0 and 1, or [shots, bytes] with eight bits a byte, one a part. Where
   /// shots are discarded, the arrays have the kept ones only.
   nb::list sample(std::uint64_t shots, const ShotWishes& wishes) {
-    if (wishes.sweep || wishes.discard) return sample_through_rows(shots, wishes);
-    std::vector<PartSink> sinks;
+    std::uint64_t kept = shots;
+    std::vector<PartSink> sinks = sinks_of(wishes.parts, wishes.bit_packed, shots);
     {
       const nb::gil_scoped_release release;
       const std::scoped_lock lock(mutex_);
-      for (const auto& [first, bits] : wishes.parts) {
-        const std::uint64_t row_bytes = bytes_of_row(bits, wishes.bit_packed, shots);
-        sinks.push_back({first, bits, row_bytes, pool_->take(shots * row_bytes), nullptr});
-        sinks.back().data = sinks.back().memory.as<std::uint8_t>();
+      check(wishes, shots);
+      if (wishes.sweep) find_sweep_flips();
+      if (wishes.discard) {
+        kept = fill_kept(shots, wishes, sinks);
+      } else {
+        make_room(sinks, 0, shots);
+        fill(0, shots, wishes, sinks, 0);
       }
-      fill(shots, sinks, wishes.bit_packed);
+      options_.first_shot += shots;
     }
-    nb::list arrays;
-    for (PartSink& sink : sinks) {
-      auto* data = sink.memory.as<std::uint8_t>();
-      append_array(PooledBuffer(std::move(sink.memory), pool_), data, wishes.bit_packed, shots,
-                   sink.row_bytes, arrays);
-    }
-    return arrays;
+    return arrays_of(std::move(sinks), wishes.bit_packed, kept);
   }
 
   /// Of an error model: the parts of shots whose errors are given, packed in rows.
@@ -175,15 +175,16 @@ class PySampler {
                                         "] of packed bytes");
     }
     const std::size_t shots = errors.shape(0);
-    std::vector<std::vector<std::uint8_t>> out(parts.size());
+    std::vector<PartSink> sinks = sinks_of(parts, bit_packed, shots);
     {
       const nb::gil_scoped_release release;
-      std::vector<std::uint8_t> rows(shots * model_->row_bytes() + 64);
+      make_room(sinks, 0, shots);
+      std::vector<std::uint8_t> rows(shots * model_->row_bytes() + 64), cut;
       model_->replay(errors.data(), stride, shots, rows.data());
-      for (std::size_t k = 0; k < parts.size(); ++k)
-        add_part(rows.data(), model_->row_bytes(), shots, parts[k], bit_packed, out[k]);
+      for (PartSink& sink : sinks)
+        copy_part(rows.data(), model_->row_bytes(), shots, sink, bit_packed, cut, 0);
     }
-    return arrays_of(std::move(out), parts, bit_packed, shots);
+    return arrays_of(std::move(sinks), bit_packed, shots);
   }
 
   /// [num_bits, ceil(shots / 8)]: a row a bit.
@@ -253,43 +254,47 @@ class PySampler {
     return row_bytes;
   }
 
-  template <class Owner>
-  static void append_array(Owner&& owner, std::uint8_t* data, bool bit_packed, std::size_t shots,
-                           std::size_t row_bytes, nb::list& arrays) {
-    if (bit_packed) {
-      arrays.append(own_array<std::uint8_t>(std::forward<Owner>(owner), data, {shots, row_bytes}));
-    } else {
-      arrays.append(own_array<bool>(std::forward<Owner>(owner), reinterpret_cast<bool*>(data),
-                                    {shots, row_bytes}));
+  static std::vector<PartSink> sinks_of(const std::vector<Part>& parts, bool bit_packed,
+                                        std::uint64_t shots) {
+    std::vector<PartSink> sinks;
+    for (const auto& [first, bits] : parts)
+      sinks.push_back({first, bits, bytes_of_row(bits, bit_packed, shots)});
+    return sinks;
+  }
+
+  // Room for `rows` rows; the first `used` ones stay what they are.
+  void make_room(std::vector<PartSink>& sinks, std::uint64_t used, std::uint64_t rows) const {
+    std::uint64_t num_bytes = 0;
+    for (const PartSink& sink : sinks) num_bytes += rows * sink.row_bytes;
+    if (num_bytes > kSurelyThere && num_bytes > runtime::available_host_bytes()) {
+      throw Error(ExitCode::kResources, "arrays of " + std::to_string(rows) + " shots need " +
+                                            std::to_string(num_bytes >> 20) + " MiB, " +
+                                            std::to_string(runtime::available_host_bytes() >> 20) +
+                                            " MiB are free: ask for fewer at a time");
+    }
+    for (PartSink& sink : sinks) {
+      runtime::HostBuffer larger = pool_->take(rows * sink.row_bytes);
+      if (used * sink.row_bytes > 0)
+        std::memcpy(larger.as<std::uint8_t>(), sink.memory.as<std::uint8_t>(),
+                    used * sink.row_bytes);
+      std::swap(sink.memory, larger);
+      if (larger.num_bytes() > 0) pool_->give(std::move(larger));
     }
   }
 
-  static nb::list arrays_of(std::vector<std::vector<std::uint8_t>> out,
-                            const std::vector<Part>& parts, bool bit_packed, std::size_t shots) {
+  nb::list arrays_of(std::vector<PartSink> sinks, bool bit_packed, std::size_t shots) const {
     nb::list arrays;
-    for (std::size_t k = 0; k < parts.size(); ++k) {
-      std::uint8_t* data = out[k].data();
-      const std::uint64_t bits = parts[k].second;
-      append_array(std::move(out[k]), data, bit_packed, shots, bit_packed ? (bits + 7) / 8 : bits,
-                   arrays);
+    for (PartSink& sink : sinks) {
+      auto* data = sink.memory.as<std::uint8_t>();
+      const std::initializer_list<std::size_t> shape = {shots, sink.row_bytes};
+      PooledBuffer owner(std::move(sink.memory), pool_);
+      if (bit_packed) {
+        arrays.append(own_array<std::uint8_t>(std::move(owner), data, shape));
+      } else {
+        arrays.append(own_array<bool>(std::move(owner), reinterpret_cast<bool*>(data), shape));
+      }
     }
     return arrays;
-  }
-
-  // Appends the bits of a part of packed rows, behind which 64 bytes may be read.
-  static void add_part(const std::uint8_t* rows, std::size_t stride, std::size_t n, Part part,
-                       bool bit_packed, std::vector<std::uint8_t>& out) {
-    const RowForm form{part.second, bit_packed};
-    std::vector<std::uint8_t> cut;
-    const std::uint8_t* from = rows + part.first / 8;
-    if (part.first % 8) {
-      formats::cut_rows(rows, stride, n, part.first, part.second, cut);
-      cut.resize(cut.size() + 64);
-      from = cut.data(), stride = (part.second + 7) / 8;
-    }
-    const std::size_t before = out.size();
-    out.resize(before + n * form.bytes());
-    stream_rows(from, stride, n, form, false, out.data() + before);
   }
 
   void check(const ShotWishes& wishes, std::uint64_t shots) const {
@@ -315,72 +320,29 @@ class PySampler {
     }
   }
 
-  nb::list sample_through_rows(std::uint64_t shots, const ShotWishes& wishes) {
-    check(wishes, shots);
-    std::vector<std::vector<std::uint8_t>> out(wishes.parts.size());
-    std::size_t kept = 0;
-    {
-      const nb::gil_scoped_release release;
-      const std::scoped_lock lock(mutex_);
-      for (const auto& [first, bits] : wishes.parts) bytes_of_row(bits, wishes.bit_packed, shots);
-      if (wishes.sweep) find_sweep_flips();
-      const std::uint64_t bytes = source_->row_bytes(), block = source_->block_shots();
-      const std::uint64_t at_once =
-          std::max<std::uint64_t>(1, kRowBytes / (bytes + 1) / block) * block;
-      std::vector<std::uint8_t> rows;
-      for (std::uint64_t done = 0; done < shots;) {
-        const std::uint64_t now = std::min(at_once, shots - done);
-        for (const KeptRows& part : fill_rows(wishes, done, now, rows)) {
-          for (std::size_t k = 0; k < wishes.parts.size(); ++k)
-            add_part(part.rows, bytes, part.count, wishes.parts[k], wishes.bit_packed, out[k]);
-          kept += part.count;
-        }
-        if (done == 0 && now < shots) {  // about as many will be kept of the others
-          for (std::vector<std::uint8_t>& array : out)
-            array.reserve(static_cast<std::size_t>(static_cast<double>(array.size()) * 1.02 *
-                                                   static_cast<double>(shots) /
-                                                   static_cast<double>(now)));
-        }
-        done += now;
+  // The kept ones of the next shots; returns how many.
+  std::uint64_t fill_kept(std::uint64_t shots, const ShotWishes& wishes,
+                          std::vector<PartSink>& sinks) {
+    std::uint64_t row = 1, kept = 0, room = 0;
+    for (const PartSink& sink : sinks) row += sink.row_bytes;
+    const std::uint64_t block = source_->block_shots();
+    const std::uint64_t chunk = std::max<std::uint64_t>(1, kChunkBytes / row / block) * block *
+                                static_cast<std::uint64_t>(num_blocks_at_once());
+    for (std::uint64_t done = 0, now; done < shots; done += now) {
+      // chunks end with a block
+      now = std::min(chunk - (options_.first_shot + done) % block, shots - done);
+      if (kept + now > room) {  // about as many will be kept of the others
+        const double share = static_cast<double>(kept) / static_cast<double>(std::max(done, now));
+        room = kept + now +
+               static_cast<std::uint64_t>(1.02 * share * static_cast<double>(shots - done));
+        make_room(sinks, kept, room);
       }
+      kept += fill(done, now, wishes, sinks, kept);
     }
-    return arrays_of(std::move(out), wishes.parts, wishes.bit_packed, kept);
+    if (kept < room / 2) make_room(sinks, kept, kept);  // arrays may be held for long
+    return kept;
   }
-
-  struct KeptRows {
-    const std::uint8_t* rows;
-    std::size_t count;
-  };
-  // The next `count` shots, which are those from `first` on of a call: every thread looks its rows
-  // through while they are in its cache, and leaves those that stay in `rows`.
-  std::vector<KeptRows> fill_rows(const ShotWishes& wishes, std::uint64_t first,
-                                  std::uint64_t count, std::vector<std::uint8_t>& rows) {
-    const std::uint64_t stride = source_->row_stride(), bytes = source_->row_bytes();
-    const std::uint64_t block = source_->block_shots(), start = options_.first_shot;
-    const std::uint64_t num_blocks = (start + count - 1) / block - start / block + 1;
-    const std::size_t room = block * bytes + 64;  // of a block
-    rows.resize(num_blocks * room);
-    std::vector<std::uint64_t> must_be_zero;
-    if (wishes.discard) {
-      must_be_zero.resize((bytes + 7) / 8);
-      std::memcpy(must_be_zero.data(), wishes.discard->data(), bytes);
-    }
-    std::vector<KeptRows> parts(num_blocks);
-    stabilizer::fill_shots(
-        *source_, options_.seed, start, count, num_threads_,
-        [&](const stabilizer::FilledRows& part) {
-          const std::uint64_t number = (start + part.first) / block - start / block;
-          std::uint8_t* out = rows.data() + number * room;
-          for (std::uint64_t s = 0; s < part.count; ++s) {
-            std::memcpy(out + s * bytes, part.rows + s * stride, bytes);
-            if (wishes.sweep) flip_sweep(*wishes.sweep, first + part.first + s, out + s * bytes);
-          }
-          parts[number] = {out, part.count};
-        },
-        must_be_zero);
-    options_.first_shot += count;
-    return parts;
-  }
+  int num_blocks_at_once() const { return stabilizer::threads_for(*source_, num_threads_); }
 
   void flip_sweep(const PackedRows& sweep, std::uint64_t shot, std::uint8_t* row) const {
     const std::uint64_t of = sweep.shape(0) == 1 ? 0 : shot;
@@ -395,25 +357,68 @@ class PySampler {
     swept_.reset();
   }
 
-  // Every thread into its own part of the arrays.
-  void fill(std::uint64_t shots, const std::vector<PartSink>& sinks, bool bit_packed) {
-    const std::uint64_t stride = source_->row_stride();
-    std::vector<std::vector<std::uint8_t>> cut(
-        static_cast<std::size_t>(stabilizer::threads_for(*source_, num_threads_)));
-    stabilizer::fill_shots(*source_, options_.seed, options_.first_shot, shots, num_threads_,
-                           [&](const stabilizer::FilledRows& part) {
-                             for (const PartSink& sink : sinks) {
-                               copy_part(part.rows, stride, part.count, sink, bit_packed,
-                                         cut[static_cast<std::size_t>(part.thread)],
-                                         sink.data + part.first * sink.row_bytes);
-                             }
-                           });
-    options_.first_shot += shots;
+  // Shots [first, first + count) of a call into the arrays' rows from `at` on, every thread into its
+  // own part of them; returns how many were kept.
+  std::uint64_t fill(std::uint64_t first, std::uint64_t count, const ShotWishes& wishes,
+                     std::vector<PartSink>& sinks, std::uint64_t at) {
+    const std::uint64_t stride = source_->row_stride(), bytes = source_->row_bytes();
+    const std::uint64_t start = options_.first_shot + first, block = source_->block_shots();
+    struct Scratch {
+      std::vector<std::uint8_t> swept, cut;
+    };
+    std::vector<Scratch> scratch(static_cast<std::size_t>(num_blocks_at_once()));
+    std::vector<std::uint64_t> must_be_zero;
+    std::vector<KeptRows> parts;  // of blocks
+    if (wishes.discard) {
+      must_be_zero.resize((bytes + 7) / 8);
+      std::memcpy(must_be_zero.data(), wishes.discard->data(), bytes);
+      parts.resize((start + count - 1) / block - start / block + 1);
+    }
+    stabilizer::fill_shots(
+        *source_, options_.seed, start, count, num_threads_,
+        [&](const stabilizer::FilledRows& part) {
+          auto& [swept, cut] = scratch[static_cast<std::size_t>(part.thread)];
+          const std::uint8_t* rows = part.rows;
+          std::uint64_t row_stride = stride;
+          if (wishes.sweep) {
+            swept.resize(part.count * bytes + 64);
+            for (std::uint64_t s = 0; s < part.count; ++s) {
+              std::memcpy(swept.data() + s * bytes, rows + s * stride, bytes);
+              flip_sweep(*wishes.sweep, first + part.first + s, swept.data() + s * bytes);
+            }
+            rows = swept.data(), row_stride = bytes;
+          }
+          for (PartSink& sink : sinks)
+            copy_part(rows, row_stride, part.count, sink, wishes.bit_packed, cut, at + part.first);
+          if (wishes.discard)
+            parts[(start + part.first) / block - start / block] = {at + part.first, part.count};
+        },
+        must_be_zero);
+    return wishes.discard ? close_gaps(parts, at, sinks) : count;
   }
 
-  static void copy_part(const std::uint8_t* rows, std::size_t stride, std::size_t n,
-                        const PartSink& sink, bool bit_packed, std::vector<std::uint8_t>& cut,
-                        std::uint8_t* out) {
+  struct KeptRows {
+    std::uint64_t first = 0, count = 0;
+  };
+  // Moves the rows of parts together, from row `at` on; returns how many there are.
+  static std::uint64_t close_gaps(const std::vector<KeptRows>& parts, std::uint64_t at,
+                                  std::vector<PartSink>& sinks) {
+    std::uint64_t to = at;
+    for (const KeptRows& part : parts) {
+      for (PartSink& sink : sinks) {
+        auto* data = sink.memory.as<std::uint8_t>();
+        if (part.first != to && part.count * sink.row_bytes > 0)
+          std::memmove(data + to * sink.row_bytes, data + part.first * sink.row_bytes,
+                       part.count * sink.row_bytes);
+      }
+      to += part.count;
+    }
+    return to - at;
+  }
+
+  // A part of `n` rows into the array's rows from `at` on; 64 bytes behind the last may be read.
+  static void copy_part(const std::uint8_t* rows, std::size_t stride, std::size_t n, PartSink& sink,
+                        bool bit_packed, std::vector<std::uint8_t>& cut, std::uint64_t at) {
     const std::uint8_t* from = rows + sink.first / 8;
     if (sink.first % 8) {
       formats::cut_rows(rows, stride, n, sink.first, sink.bits, cut);
@@ -421,7 +426,8 @@ class PySampler {
       from = cut.data(), stride = (sink.bits + 7) / 8;
     }
     const bool past_caches = sink.memory.num_bytes() >= kPastCaches;
-    stream_rows(from, stride, n, {sink.bits, bit_packed}, past_caches, out);
+    stream_rows(from, stride, n, {sink.bits, bit_packed}, past_caches,
+                sink.memory.as<std::uint8_t>() + at * sink.row_bytes);
   }
 
   std::mutex mutex_;

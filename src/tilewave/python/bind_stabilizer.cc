@@ -66,6 +66,7 @@ class PyConverter {
 
   const stabilizer::DetectionConverter& get() const { return *converter_; }
   std::uint64_t num_measurements() const { return num_measurements_; }
+  std::uint64_t num_sweep_bits() const { return num_sweep_bits_; }
 
  private:
   std::uint64_t num_measurements_ = 0, num_sweep_bits_ = 0;
@@ -78,6 +79,7 @@ void bind_converter(nb::module_& m) {
         "reference"_a);
   c.def("convert", &PyConverter::convert, "measurements"_a, "sweep_bits"_a = nb::none());
   c.def_prop_ro("num_measurements", &PyConverter::num_measurements);
+  c.def_prop_ro("num_sweep_bits", &PyConverter::num_sweep_bits);
   c.def_prop_ro("num_detectors",
                 [](const PyConverter& self) { return self.get().num_detectors(); });
   c.def_prop_ro("num_observables",
@@ -144,25 +146,8 @@ void bind_stabilizer(nb::module_& m) {
          const std::string& ticks, bool is_model) {
         const nb::gil_scoped_release release;
         const stabilizer::DiagramKind kind = stabilizer::parse_diagram_kind(type);
-        if (is_model) {
-          if (kind != stabilizer::DiagramKind::kMatchGraph) {
-            throw Error(ExitCode::kUsage, "an error model has a matchgraph-svg only");
-          }
-          return stabilizer::match_graph_svg(language::parse_dem(text, name));
-        }
-        const circuit::StabilizerCircuit circuit = language::parse_stim(text, name);
-        switch (kind) {
-          case stabilizer::DiagramKind::kTimeline:
-            return stabilizer::timeline_svg(circuit, ticks.empty()
-                                                         ? stabilizer::TickRange{}
-                                                         : stabilizer::parse_tick_range(ticks));
-          case stabilizer::DiagramKind::kDetectorSlice:
-            return stabilizer::detector_slice_svg(circuit, stabilizer::parse_tick_range(ticks));
-          case stabilizer::DiagramKind::kMatchGraph:
-            break;
-        }
-        return stabilizer::match_graph_svg(
-            stabilizer::match_graph_model(stabilizer::lower(circuit, name)));
+        if (is_model) return stabilizer::model_svg(language::parse_dem(text, name), kind, ticks);
+        return stabilizer::circuit_svg(language::parse_stim(text, name), name, kind, ticks);
       },
       "text"_a, "name"_a, "type"_a, "ticks"_a, "is_model"_a);
 }

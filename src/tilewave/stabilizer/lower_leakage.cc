@@ -16,6 +16,7 @@ using P = PrimKind;
 // The first instruction of each project.
 struct FirstWords {
   std::string deltakit, custabilizer;
+  bool leaks = false;  // deltakit's LEAKAGE, without which gates have nobody to spread from
 
   void find(const StabilizerCircuit& circuit) {
     for (const StabInstruction& op : circuit.instructions()) {
@@ -28,6 +29,9 @@ struct FirstWords {
         continue;
       const bool of_deltakit =
           spreading_gate || op.kind == K::kLeakage || op.kind == K::kRelax || op.kind == K::kRL;
+      const auto args = circuit.args(op);
+      leaks |= op.kind == K::kLeakage &&
+               std::any_of(args.begin(), args.end(), [](double p) { return p > 0; });
       std::string& first = of_deltakit ? deltakit : custabilizer;
       if (!first.empty()) continue;
       first = circuit.name(op);
@@ -91,7 +95,7 @@ bool gates_scramble(const StabilizerCircuit& circuit, const std::string& name) {
                     " are words of two languages: with the first, gates such as CX depolarise "
                     "partners of leaked qubits, with the second they do not: write one of them");
   }
-  return !words.deltakit.empty();
+  return words.leaks;
 }
 
 }  // namespace tilewave::stabilizer

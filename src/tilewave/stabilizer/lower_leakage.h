@@ -23,7 +23,7 @@ struct LeakageStep {
 /// What an instruction of leakage does, in order; nothing where its probabilities are 0.
 std::vector<LeakageStep> leakage_steps(circuit::StabKind kind, std::span<const double> args);
 
-/// Whether gates depolarise partners of leaked qubits. Throws Error(kInput) where the circuit has
+/// Whether gates depolarise partners of leaked qubits, of which there may be some. Throws Error(kInput) where the circuit has
 /// words of both projects.
 bool gates_scramble(const circuit::StabilizerCircuit& circuit, const std::string& name);
 

@@ -89,6 +89,26 @@ class Cutter {
 
 }  // namespace
 
+std::vector<std::uint32_t> touched_qubits(const StabilizerCircuit& circuit) {
+  std::vector<bool> touched(circuit.counts().qubits);
+  const auto walk = [&](const auto& self, const StabilizerCircuit& block) -> void {
+    for (const StabInstruction& op : block.instructions()) {
+      if (op.kind == StabKind::kRepeat) self(self, block.block(op));
+      if (op.kind == StabKind::kMpad || op.kind == StabKind::kQubitCoords) continue;
+      for (const circuit::StabTarget& t : block.targets(op)) {
+        if (t.kind == circuit::StabTarget::Kind::kQubit ||
+            t.kind == circuit::StabTarget::Kind::kPauli)
+          touched[t.value] = true;
+      }
+    }
+  };
+  walk(walk, circuit);
+  std::vector<std::uint32_t> qubits;
+  for (std::uint32_t q = 0; q < touched.size(); ++q)
+    if (touched[q]) qubits.push_back(q);
+  return qubits;
+}
+
 QubitCoordinates qubit_coordinates(const StabilizerCircuit& circuit) {
   QubitCoordinates out;
   std::vector<double> shift;
@@ -113,6 +133,16 @@ QubitCoordinates qubit_coordinates(const StabilizerCircuit& circuit) {
   };
   walk(walk, circuit);
   return out;
+}
+
+TickRange existing_ticks(const StabilizerCircuit& circuit, TickRange range) {
+  const std::uint64_t ticks = circuit.counts().ticks;
+  if (range.first > ticks) {
+    throw Error(ExitCode::kUsage, "the circuit has " + std::to_string(ticks) +
+                                      " ticks, there is none with number " +
+                                      std::to_string(range.first));
+  }
+  return {range.first, std::min(range.last, ticks)};
 }
 
 CircuitTicks cut_ticks(const StabilizerCircuit& circuit, TickRange range) {

@@ -21,10 +21,16 @@ struct CircuitTicks {
   std::uint64_t records = 0, detectors = 0;  ///< before it
 };
 
+/// Those of the steps that the circuit has. Throws Error(kUsage) where it has none of them.
+TickRange existing_ticks(const circuit::StabilizerCircuit& circuit, TickRange range);
+
 /// Blocks that lie in the range as a whole stay blocks; of others the turns in it are written out.
 /// The TICK before the first step is left out. Throws Error(kResources) where very much is written
 /// out.
 CircuitTicks cut_ticks(const circuit::StabilizerCircuit& circuit, TickRange range);
+
+/// The qubits that instructions act on, ascending; those with coordinates alone are left out.
+std::vector<std::uint32_t> touched_qubits(const circuit::StabilizerCircuit& circuit);
 
 /// Where qubits lie; those without coordinates are left out.
 using QubitCoordinates = std::map<std::uint32_t, std::vector<double>>;

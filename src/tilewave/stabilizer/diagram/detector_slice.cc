@@ -244,49 +244,27 @@ class Panel {
   double scale_ = 1;
 };
 
-void collect_qubits(const StabilizerCircuit& circuit, std::vector<bool>& used) {
-  for (const circuit::StabInstruction& op : circuit.instructions()) {
-    if (op.kind == circuit::StabKind::kRepeat) collect_qubits(circuit.block(op), used);
-    if (op.kind == circuit::StabKind::kMpad || op.kind == circuit::StabKind::kQubitCoords) continue;
-    for (const circuit::StabTarget& t : circuit.targets(op)) {
-      if (t.kind == circuit::StabTarget::Kind::kQubit ||
-          t.kind == circuit::StabTarget::Kind::kPauli)
-        used[t.value] = true;
-    }
-  }
-}
-
 }  // namespace
 
 std::string detector_slice_svg(const StabilizerCircuit& circuit, TickRange ticks) {
-  const circuit::StabCounts counts = circuit.counts();
-  const std::uint64_t last = std::min(ticks.last, counts.ticks);
-  if (ticks.first > last) {
-    throw Error(ExitCode::kUsage, "the circuit has " + std::to_string(counts.ticks) +
-                                      " ticks, there is none with number " +
-                                      std::to_string(ticks.first));
-  }
-  if (last - ticks.first >= kMostSlices) {
-    throw Error(ExitCode::kUsage, std::to_string(last - ticks.first + 1) +
+  const auto [first, last] = existing_ticks(circuit, ticks);
+  if (last - first >= kMostSlices) {
+    throw Error(ExitCode::kUsage, std::to_string(last - first + 1) +
                                       " detector slices are too many, at most 64 are drawn: "
                                       "choose ticks, such as 1:4");
   }
-  std::vector<bool> used(counts.qubits);
-  collect_qubits(circuit, used);
-  std::vector<std::uint32_t> qubits;
-  for (std::uint32_t q = 0; q < used.size(); ++q)
-    if (used[q]) qubits.push_back(q);
+  const std::vector<std::uint32_t> qubits = touched_qubits(circuit);
   if (qubits.size() > kMostQubits) {
     throw Error(ExitCode::kResources, "detector slices of more than " +
                                           std::to_string(kMostQubits) + " qubits are not drawn");
   }
   const Panel panel(qubit_coordinates(circuit), qubits);
   Svg svg;
-  const std::uint64_t number = last - ticks.first + 1;
+  const std::uint64_t number = last - first + 1;
   const auto fitting = static_cast<std::uint64_t>(std::max(1.0, kPageWidth / panel.width));
   const std::uint64_t columns = std::min(number, fitting), rows = (number - 1) / columns + 1;
   for (std::uint64_t k = 0; k < number; ++k) {
-    panel.draw(slice_at(circuit, ticks.first + k), ticks.first + k,
+    panel.draw(slice_at(circuit, first + k), first + k,
                static_cast<double>(k % columns) * panel.width,
                static_cast<double>(k / columns) * panel.height, svg);
   }

@@ -38,4 +38,38 @@ TickRange parse_tick_range(std::string_view text) {
   return range;
 }
 
+namespace {
+
+void check_match_graph_ticks(std::string_view ticks) {
+  if (ticks.empty()) return;
+  throw Error(ExitCode::kUsage, "a match graph has no ticks: leave the tick out");
+}
+
+}  // namespace
+
+std::string circuit_svg(const circuit::StabilizerCircuit& circuit, const std::string& name,
+                        DiagramKind kind, std::string_view ticks) {
+  switch (kind) {
+    case DiagramKind::kTimeline:
+      return timeline_svg(circuit, ticks.empty() ? TickRange{} : parse_tick_range(ticks));
+    case DiagramKind::kDetectorSlice:
+      if (ticks.empty()) {
+        throw Error(ExitCode::kUsage,
+                    "a detector slice is one of a moment: say which with --tick, in Python tick=");
+      }
+      return detector_slice_svg(circuit, parse_tick_range(ticks));
+    case DiagramKind::kMatchGraph:
+      break;
+  }
+  check_match_graph_ticks(ticks);
+  return match_graph_svg(match_graph_model(lower(circuit, name)));
+}
+
+std::string model_svg(const circuit::ErrorModel& model, DiagramKind kind, std::string_view ticks) {
+  if (kind != DiagramKind::kMatchGraph)
+    throw Error(ExitCode::kUsage, "an error model has a matchgraph-svg only");
+  check_match_graph_ticks(ticks);
+  return match_graph_svg(model);
+}
+
 }  // namespace tilewave::stabilizer

@@ -27,7 +27,16 @@ DiagramKind parse_diagram_kind(std::string_view name);
 /// "3", "3:7", ":7" or "3:", both ends included. Throws Error(kUsage).
 TickRange parse_tick_range(std::string_view text);
 
-/// The operations of these time steps. Throws Error(kResources) for too many.
+/// A drawing of a circuit; `ticks` as parse_tick_range() reads them, or empty: all of a time line.
+/// `name` is that of the circuit's source. Throws Error(kUsage) where a detector slice has no ticks
+/// or a match graph has some, and what the drawing's own function throws.
+std::string circuit_svg(const circuit::StabilizerCircuit& circuit, const std::string& name,
+                        DiagramKind kind, std::string_view ticks);
+/// The match graph of a model. Throws Error(kUsage) for another kind, and for ticks.
+std::string model_svg(const circuit::ErrorModel& model, DiagramKind kind, std::string_view ticks);
+
+/// The operations of these time steps. Throws Error(kUsage) where there are none, Error(kResources)
+/// for too many.
 std::string timeline_svg(const circuit::StabilizerCircuit& circuit, TickRange range);
 
 /// A drawing for each TICK from `first` to `last`, side by side; 0 is the circuit's start. Throws

@@ -70,18 +70,6 @@ struct Count {
 
 MarkKind kind_of(StabKind kind) {
   switch (kind) {
-    case StabKind::kM:
-    case StabKind::kMX:
-    case StabKind::kMY:
-    case StabKind::kMR:
-    case StabKind::kMRX:
-    case StabKind::kMRY:
-    case StabKind::kMXX:
-    case StabKind::kMYY:
-    case StabKind::kMZZ:
-    case StabKind::kMPP:
-    case StabKind::kMpad:
-      return MarkKind::kMeasurement;
     case StabKind::kR:
     case StabKind::kRX:
     case StabKind::kRY:
@@ -91,6 +79,7 @@ MarkKind kind_of(StabKind kind) {
     case StabKind::kObservableInclude:
       return MarkKind::kObservable;
     default:
+      if (circuit::is_measurement(kind)) return MarkKind::kMeasurement;
       return circuit::stabilizer_op(kind).probabilities ? MarkKind::kNoise : MarkKind::kGate;
   }
 }
@@ -140,9 +129,8 @@ std::string axes_of(std::string_view name) {
 class Timeline {
  public:
   Timeline(const CircuitTicks& cut, QubitCoordinates coords) : coords_(std::move(coords)) {
-    collect_qubits(cut.part);
     std::uint32_t row = 0;
-    for (auto& [qubit, at] : rows_) at = row++;
+    for (std::uint32_t qubit : touched_qubits(cut.part)) rows_[qubit] = row++;
     free_.resize(std::max<std::size_t>(1, rows_.size()));
     records_.base = cut.records;
     detectors_.base = cut.detectors;
@@ -152,17 +140,6 @@ class Timeline {
   std::string draw(std::uint64_t first_tick) const;
 
  private:
-  void collect_qubits(const StabilizerCircuit& circuit) {
-    for (const StabInstruction& op : circuit.instructions()) {
-      if (op.kind == StabKind::kRepeat) collect_qubits(circuit.block(op));
-      if (op.kind == StabKind::kMpad || op.kind == StabKind::kQubitCoords) continue;
-      for (const StabTarget& t : circuit.targets(op)) {
-        if (t.kind == StabTarget::Kind::kQubit || t.kind == StabTarget::Kind::kPauli)
-          rows_[t.value] = 0;
-      }
-    }
-  }
-
   std::uint32_t now() const { return *std::max_element(free_.begin(), free_.end()); }
   void wait_until(std::uint32_t column) { std::fill(free_.begin(), free_.end(), column); }
 
@@ -475,7 +452,7 @@ std::string Timeline::draw(std::uint64_t first_tick) const {
 }  // namespace
 
 std::string timeline_svg(const circuit::StabilizerCircuit& circuit, TickRange range) {
-  const CircuitTicks cut = cut_ticks(circuit, range);
+  const CircuitTicks cut = cut_ticks(circuit, existing_ticks(circuit, range));
   return Timeline(cut, qubit_coordinates(circuit)).draw(range.first);
 }
 

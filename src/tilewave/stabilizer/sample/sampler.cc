@@ -1,7 +1,6 @@
 #include "tilewave/stabilizer/sample/sampler.h"
 
 #include <algorithm>
-#include <cstring>
 #include <deque>
 #include <functional>
 #include <mutex>
@@ -17,6 +16,7 @@
 #include "tilewave/stabilizer/reference_sample.h"
 #include "tilewave/stabilizer/sample/choose_engine.h"
 #include "tilewave/stabilizer/sample/engine_cost.h"
+#include "tilewave/stabilizer/sample/keep_rows.h"
 #include "tilewave/stabilizer/sample/near_clifford_source.h"
 #include "tilewave/stabilizer/sampler_tuning.h"
 
@@ -236,23 +236,8 @@ std::uint64_t ShotSource::fill_kept(std::uint64_t seed, std::uint64_t block, std
                                     const std::vector<std::uint64_t>& must_be_zero,
                                     std::uint8_t* rows) {
   fill(seed, block, thread, rows);
-  const std::uint64_t stride = row_stride(), bytes = std::min(row_bytes(), stride);
-  std::vector<std::pair<std::size_t, std::uint8_t>> masks;
-  for (std::size_t b = 0; b < bytes && b / 8 < must_be_zero.size(); ++b) {
-    const auto mask = static_cast<std::uint8_t>(must_be_zero[b / 8] >> (8 * (b % 8)));
-    if (mask) masks.emplace_back(b, mask);
-  }
-  std::uint64_t kept = 0;
-  for (std::uint64_t s = first; s < end; ++s) {
-    const std::uint8_t* row = rows + s * stride;
-    bool keep = true;
-    for (std::size_t k = 0; k < masks.size() && keep; ++k)
-      keep = (row[masks[k].first] & masks[k].second) == 0;
-    if (!keep) continue;
-    if (kept != s) std::memcpy(rows + kept * stride, row, bytes);
-    ++kept;
-  }
-  return kept;
+  return keep_rows(rows, row_stride(), std::min(row_bytes(), row_stride()), first, end,
+                   must_be_zero);
 }
 
 std::unique_ptr<ShotSource> make_shot_source(const StabProgram& program,
