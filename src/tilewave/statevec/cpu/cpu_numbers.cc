@@ -127,12 +127,14 @@ CpuNumbers model_numbers(bool is_double) {
 }
 
 const std::string& processor() {
-  static const std::string model = runtime::describe_machine().cpu_model;
+  static const std::string model = runtime::cpu_model();
   return model;
 }
 
 std::shared_ptr<const rates::RatesFile> tuned_cpu() {
-  return rates::find(rates::Kind::kCpu, processor(), cpu_number_list());
+  // asking the system for the processor's model takes longer than planning a small circuit
+  return rates::may_find() ? rates::find(rates::Kind::kCpu, processor(), cpu_number_list())
+                           : nullptr;
 }
 
 void set_costs(CostModel& cost, const CpuNumbers& numbers, double state_bytes, int threads) {
