@@ -121,16 +121,10 @@ std::span<const rates::NumberInfo> device_number_list() {
   return list;
 }
 
-std::vector<double> flat(const DeviceNumbers& numbers) {
-  const auto all = std::bit_cast<std::array<double, kNumDeviceNumbers>>(numbers);
-  return {all.begin(), all.end()};
-}
+std::vector<double> flat(const DeviceNumbers& numbers) { return rates::flat_of(numbers); }
 
 DeviceNumbers device_numbers(std::span<const double> flat) {
-  TW_CHECK(flat.size() == kNumDeviceNumbers, "the numbers are those of another list");
-  std::array<double, kNumDeviceNumbers> all{};
-  std::copy(flat.begin(), flat.end(), all.begin());
-  return std::bit_cast<DeviceNumbers>(all);
+  return rates::from_flat<DeviceNumbers>(flat);
 }
 
 DeviceNumbers model_numbers(const runtime::CudaDevice& device, Precision precision) {
