@@ -145,7 +145,7 @@ TEST(Fit, recovers_what_operations_of_programs_cost) {
       for (std::size_t p = 0; p < plan.passes.size(); ++p) {
         const tile::TilePass program = tile::lower_pass(plan, p, shape, chunk_limits(shape), 2);
         const std::vector<double> terms =
-            tile::program_terms(program.paid, false, plan.passes[p].bytes, false, precision);
+            tile::program_terms(program.paid, false, plan.passes[p], plan.num_qubits, false);
         const auto at = terms.begin() + tile::kFirstInterpreted;
         samples.push_back({{at, at + tile::kNumOpCosts}, 0, 0});
         samples.back().terms[0] *= 1 / 3e12;  // of the traffic's time
