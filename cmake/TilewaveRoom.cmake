@@ -136,8 +136,6 @@ function(tw_test name)
   tw_shared_headers(tests ${name} <gtest/gtest.h> <algorithm> <cmath> <complex> <fstream> <map> <numbers> <random>
                     <sstream> <string> <vector>)
   add_test(NAME ${name} COMMAND ${name})
-  # plans as on any machine, tuned or not
-  set_tests_properties(${name} PROPERTIES ENVIRONMENT_MODIFICATION TILEWAVE_RATES=set:off)
   if(T_LABELS)
     set_tests_properties(${name} PROPERTIES LABELS "${T_LABELS}")
   endif()

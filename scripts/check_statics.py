@@ -13,8 +13,8 @@ ALLOWED = {
     # facts of the machine and of the process, found once
     ("runtime/cost_cache.cc", "mutex"): "guards `known`",
     ("runtime/cost_cache.cc", "known"): "measured rates of this machine, as on disk",
-    ("statevec/rates/rates_file.cc", "one"): "guards `files`",
-    ("statevec/rates/rates_file.cc", "files"): "measured rates of this machine, as on disk",
+    ("statevec/rates/rates_file.cc", "one"): "guards `all`",
+    ("statevec/rates/rates_file.cc", "all"): "measured rates of this machine, as on disk",
     ("statevec/tile/device_numbers.cc", "mutex"): "guards `kept`",
     ("statevec/tile/device_numbers.cc", "kept"): "costs of operations on devices, as in those files",
     ("runtime/cuda/driver.cc", "mutex"): "guards `known`",

@@ -48,7 +48,7 @@ struct Costs {
       for (const auto precision : {kDouble, kSingle})
         of[precision == kSingle] = statevec::cuda_cost_model(device, precision, true, &origin);
     } catch (const Error& e) {
-      if (e.code() != ExitCode::kInput) throw;
+      if (e.code() != ExitCode::kInput && e.code() != ExitCode::kUsage) throw;
       refused = e.what();
     }
   }

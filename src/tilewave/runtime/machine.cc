@@ -60,10 +60,14 @@ std::string huge_page_mode() {
 
 }  // namespace
 
+std::string cpu_model() {
+  const std::string model = cpuinfo_field("model name");
+  return model.empty() ? "unknown" : model;
+}
+
 Machine describe_machine() {
   Machine m;
-  m.cpu_model = cpuinfo_field("model name");
-  if (m.cpu_model.empty()) m.cpu_model = "unknown";
+  m.cpu_model = cpu_model();
   m.num_cores = usable_cores();
   m.simd_features = simd_features();
   m.total_memory_bytes = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) *

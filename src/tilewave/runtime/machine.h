@@ -18,6 +18,8 @@ struct Machine {
 };
 
 Machine describe_machine();
+/// Machine::cpu_model alone.
+std::string cpu_model();
 
 struct CudaDevice {
   int index = 0;

@@ -10,6 +10,7 @@ namespace {
 TEST(Machine, DescribesItself) {
   const Machine m = describe_machine();
   EXPECT_FALSE(m.cpu_model.empty());
+  EXPECT_EQ(cpu_model(), m.cpu_model);
   EXPECT_GE(m.num_cores, 1);
   EXPECT_GT(m.total_memory_bytes, std::uint64_t{1} << 26);
   EXPECT_GT(m.available_memory_bytes, 0u);

@@ -48,10 +48,8 @@ class CpuEngine final : public Engine {
 
   Probes probe(Precision precision, int num_qubits) override {
     const bool is_double = precision == Precision::kDouble;
-    Known& known = known_[!is_double];
-    known = {};
-    known.numbers = cpu::model_numbers(is_double);
-    CpuNumbers& n = known.numbers;
+    CpuNumbers& n = known_[!is_double];
+    n = cpu::model_numbers(is_double);
     const int tile = is_double ? cpu::kTileBitsDouble : cpu::kTileBitsSingle,
               small = is_double ? cpu::kSmallTileBits<double> : cpu::kSmallTileBits<float>,
               row = is_double ? cpu::kStateRowBitsDouble : cpu::kStateRowBitsSingle;
@@ -61,7 +59,6 @@ class CpuEngine final : public Engine {
     const double amplitude = static_cast<double>(amplitude_bytes(precision));
     const auto bytes_of = [&](int qubits) { return std::ldexp(amplitude, qubits); };
     const auto state = make_cpu_state(num_qubits, precision, threads_);
-    known.state_bytes = bytes_of(num_qubits);
 
     // memory: what its first use costs
     const std::vector<cplx> product(static_cast<std::size_t>(2 * num_qubits), std::sqrt(0.5));
@@ -164,19 +161,8 @@ class CpuEngine final : public Engine {
     return out;
   }
 
-  std::vector<TimedPass> passes_of(const std::string& name, const Plan& plan,
-                                   const PlanTiming& timing) const override {
-    std::vector<TimedPass> out;
-    const double bytes =
-        std::ldexp(static_cast<double>(amplitude_bytes(plan.precision)), plan.num_qubits);
-    for (std::size_t p = 0; p < timing.passes.size(); ++p)
-      out.push_back({name, timing.passes[p].seconds, bytes, timing.passes[p].terms, {}});
-    return out;
-  }
-
   std::vector<double> fit(Precision precision, std::span<const TimedPass> passes) const override {
-    const Known& known = known_[precision == Precision::kSingle];
-    CpuNumbers numbers = known.numbers;
+    CpuNumbers numbers = known_[precision == Precision::kSingle];
     std::vector<rates::Sample> samples;
     for (const TimedPass& pass : passes) {
       rates::Sample s{scaled(numbers, pass), pass.seconds, 0};
@@ -197,11 +183,6 @@ class CpuEngine final : public Engine {
   }
 
  private:
-  struct Known {
-    CpuNumbers numbers;
-    double state_bytes = 0;
-  };
-
   // Bytes as in a state that no cache holds, amplitudes as of one thread.
   std::vector<double> scaled(const CpuNumbers& numbers, const TimedPass& pass) const {
     std::vector<double> terms = pass.terms;
@@ -213,7 +194,7 @@ class CpuEngine final : public Engine {
   }
 
   int threads_ = runtime::default_num_threads();
-  Known known_[2];
+  CpuNumbers known_[2];
 };
 
 }  // namespace

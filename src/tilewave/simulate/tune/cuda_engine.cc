@@ -21,6 +21,7 @@ using rates::Step;
 using tile::DeviceNumbers;
 
 constexpr int kRepeats = 7;
+
 class CudaEngine final : public Engine {
  public:
   explicit CudaEngine(int device) {
@@ -118,18 +119,9 @@ class CudaEngine final : public Engine {
     return out;
   }
 
-  std::vector<TimedPass> passes_of(const std::string& name, const Plan& plan,
-                                   const PlanTiming& timing) const override {
-    std::vector<TimedPass> out;
-    const double bytes =
-        std::ldexp(static_cast<double>(amplitude_bytes(plan.precision)), plan.num_qubits);
-    for (std::size_t p = 0; p < timing.passes.size() && p < plan.passes.size(); ++p) {
-      const std::vector<double>& terms = timing.passes[p].terms;
-      const bool wide = terms.size() > 1 && terms[1] > 0;
-      out.push_back({name, timing.passes[p].seconds, bytes, terms,
-                     tile::action_terms(plan, plan.passes[p], wide)});
-    }
-    return out;
+  std::vector<double> actions_of(const Plan& plan, const Pass& pass,
+                                 const std::vector<double>& terms) const override {
+    return tile::action_terms(plan, pass, terms[1] > 0);
   }
 
   std::vector<double> fit(Precision precision, std::span<const TimedPass> passes) const override {

@@ -93,8 +93,7 @@ double predict_device(std::span<const double> numbers, const TimedPass& pass) {
   const double memory_s = traffic_s(n, pass);
   double seconds = 0;
   for (const std::size_t first : {tile::kFirstInterpreted, tile::kFirstCompiled}) {
-    if (!(pass.terms[first] > 0)) continue;
-    seconds += numbers[first] * memory_s;
+    if (pass.terms[first] > 0) seconds += numbers[first] * memory_s;  // it ran this way
     for (std::size_t k = 1; k < tile::kNumOpCosts; ++k)
       seconds += numbers[first + k] * pass.terms[first + k];
   }

@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "tilewave/circuit/families.h"
+#include "tilewave/statevec/plan/pass_price.h"
 #include "tilewave/statevec/plan/planner.h"
 #include "tilewave/statevec/rates/probes.h"
+#include "tilewave/statevec/tile/price.h"
 #include "tilewave/statevec/tile/program.h"
 
 namespace tilewave::simulate {
@@ -30,7 +32,7 @@ std::vector<TimedPass> passes_of(std::span<const std::string_view> families, Pre
       const tile::TilePass program =
           tile::lower_pass(plan, p, shape, chunk_limits(shape), 1, compiled);
       out.push_back({name, 0, 0,
-                     tile::program_terms(program.paid, compiled, pass.bytes, wide, precision),
+                     tile::program_terms(program.paid, compiled, pass, plan.num_qubits, wide),
                      tile::action_terms(plan, pass, wide)});
     }
   };
@@ -116,6 +118,57 @@ TEST(DeviceFit, passes_bound_by_memory_take_its_time) {
   for (const TimedPass& pass : passes_of({}, Precision::kDouble)) {
     if (pass.name != rates::kStepNames[0]) continue;
     EXPECT_NEAR(predict_device(flat(n), pass), std::ldexp(32, 28) * n.byte_s + n.pass_s, 1e-9);
+  }
+}
+
+// Terms times numbers are what the planner and a device's state add up on their own: by action, and by
+// program.
+TEST(DeviceFit, terms_are_those_of_the_planners_prices) {
+  runtime::CudaDevice device;
+  device.num_multiprocessors = 132;
+  for (const Precision precision : {Precision::kDouble, Precision::kSingle}) {
+    const DeviceNumbers n = tile::model_numbers(device, precision);
+    const std::vector<double> numbers = flat(n);
+    PlanOptions options;
+    options.precision = precision;
+    options.cost.tile_qubits = 12;
+    options.cost.row_bits = precision == Precision::kDouble ? 3 : 4;
+    set_costs(options.cost, n, precision, true);
+    const tile::Shape shape{12, 5, options.cost.row_bits, precision};
+    for (const bool zeros : {true, false}) {
+      options.from_zeros = zeros;
+      for (const std::string_view family : circuit::family_names()) {
+        const Plan plan = make_plan(circuit::make_family(family, 24), options);
+        double by_program_s = 0;
+        for (std::size_t p = 0; p < plan.passes.size(); ++p) {
+          const Pass& pass = plan.passes[p];
+          const std::vector<double> actions = tile::action_terms(plan, pass, false);
+          double by_action_s = actions[3] * n.byte_s * n.exposed;
+          for (std::size_t k = 5; k < tile::kNumActionTerms; ++k)
+            by_action_s += actions[k] * numbers[k];
+          by_action_s = std::max(by_action_s, pass.bytes * n.byte_s) + n.pass_s;
+          EXPECT_NEAR(by_action_s, pass.predicted_s, 1e-9 * pass.predicted_s) << family << p;
+          const tile::TilePass program = tile::lower_pass(plan, p, shape);
+          const double seconds = predict_device(
+              numbers, {"",
+                        0,
+                        0,
+                        tile::program_terms(program.paid, false, pass, plan.num_qubits, false),
+                        {}});
+          const double state_s =
+              tile::program_s(program.paid, n.interpreted, pass.bytes * n.byte_s,
+                              statevec::detail::worked_amplitudes(pass, plan.num_qubits), 1) +
+              n.pass_s;
+          EXPECT_NEAR(seconds, state_s, 1e-9 * state_s) << family << p;
+          by_program_s += seconds;
+        }
+        const double planner_s = tile::programs_s(plan, options.cost, 1);
+        EXPECT_GE(by_program_s, (1 - 1e-9) * planner_s) << family;
+        if (!zeros) {
+          EXPECT_NEAR(by_program_s, planner_s, 1e-9 * planner_s) << family;
+        }
+      }
+    }
   }
 }
 

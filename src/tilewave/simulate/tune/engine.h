@@ -1,6 +1,7 @@
 // What tuning asks of an engine: how its numbers are found from measured passes, and what they predict.
 #pragma once
 
+#include <cmath>
 #include <memory>
 #include <span>
 #include <string>
@@ -43,9 +44,25 @@ class Engine {
   virtual int most_qubits(statevec::Precision precision) const = 0;
   /// Times the probes and what else is measured directly.
   virtual Probes probe(statevec::Precision precision, int num_qubits) = 0;
-  /// Fills StepTime-like entries of a plan's passes.
-  virtual std::vector<TimedPass> passes_of(const std::string& name, const statevec::Plan& plan,
-                                           const PlanTiming& timing) const = 0;
+  /// TimedPass::actions of a pass that has `terms`: empty where the engine predicts by these alone.
+  virtual std::vector<double> actions_of(const statevec::Plan& /*plan*/,
+                                         const statevec::Pass& /*pass*/,
+                                         const std::vector<double>& /*terms*/) const {
+    return {};
+  }
+  /// The passes of a plan as they were timed.
+  std::vector<TimedPass> passes_of(const std::string& name, const statevec::Plan& plan,
+                                   const PlanTiming& timing) const {
+    const double bytes =
+        std::ldexp(static_cast<double>(amplitude_bytes(plan.precision)), plan.num_qubits);
+    std::vector<TimedPass> out;
+    for (std::size_t p = 0; p < timing.passes.size(); ++p) {
+      const std::vector<double>& terms = timing.passes[p].terms;
+      out.push_back(
+          {name, timing.passes[p].seconds, bytes, terms, actions_of(plan, plan.passes[p], terms)});
+    }
+    return out;
+  }
   /// The numbers that agree with all passes, in the order of the list; after probe() of that
   /// precision.
   virtual std::vector<double> fit(statevec::Precision precision,

@@ -279,6 +279,7 @@ class Tuner {
       for (const TimedPass& pass : m.passes)
         m.check.predicted_s += engine_.predict(out.file.of(m.check.precision), pass);
       out.file.checks.push_back(m.check);
+      if (engine_.kind() == statevec::rates::Kind::kCuda) continue;  // told with the others
       for (const TimedPass& pass : m.passes) tell_pass(m.check.precision, pass, out);
     }
   }

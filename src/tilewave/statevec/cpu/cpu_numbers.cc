@@ -1,10 +1,8 @@
 #include "tilewave/statevec/cpu/cpu_numbers.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
-#include "tilewave/base/error.h"
 #include "tilewave/runtime/machine.h"
 #include "tilewave/statevec/cpu/cpu_state.h"
 #include "tilewave/statevec/cpu/cpu_tuning.h"
@@ -77,17 +75,9 @@ double CpuNumbers::near_share(double state_bytes) const {
 
 std::span<const rates::NumberInfo> cpu_number_list() { return kList; }
 
-std::vector<double> flat(const CpuNumbers& numbers) {
-  const auto all = std::bit_cast<std::array<double, kNumCpuNumbers>>(numbers);
-  return {all.begin(), all.end()};
-}
+std::vector<double> flat(const CpuNumbers& numbers) { return rates::flat_of(numbers); }
 
-CpuNumbers cpu_numbers(std::span<const double> flat) {
-  TW_CHECK(flat.size() == kNumCpuNumbers, "the numbers are those of another list");
-  std::array<double, kNumCpuNumbers> all{};
-  std::copy(flat.begin(), flat.end(), all.begin());
-  return std::bit_cast<CpuNumbers>(all);
-}
+CpuNumbers cpu_numbers(std::span<const double> flat) { return rates::from_flat<CpuNumbers>(flat); }
 
 void set_by_rates(CostModel& cost, const CpuRates& rates, bool is_double) {
   const double byte_s = 1 / rates.bandwidth;
@@ -127,12 +117,14 @@ CpuNumbers model_numbers(bool is_double) {
 }
 
 const std::string& processor() {
-  static const std::string model = runtime::describe_machine().cpu_model;
+  static const std::string model = runtime::cpu_model();
   return model;
 }
 
 std::shared_ptr<const rates::RatesFile> tuned_cpu() {
-  return rates::find(rates::Kind::kCpu, processor(), cpu_number_list());
+  // asking the system for the processor's model takes longer than planning a small circuit
+  return rates::may_find() ? rates::find(rates::Kind::kCpu, processor(), cpu_number_list())
+                           : nullptr;
 }
 
 void set_costs(CostModel& cost, const CpuNumbers& numbers, double state_bytes, int threads) {

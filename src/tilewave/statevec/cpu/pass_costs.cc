@@ -10,6 +10,7 @@
 #include "tilewave/statevec/cpu/cpu_tuning.h"
 #include "tilewave/statevec/cpu/outline.h"
 #include "tilewave/statevec/cpu/row_moves.h"
+#include "tilewave/statevec/plan/pass_price.h"
 
 namespace tilewave::statevec::cpu {
 
@@ -131,16 +132,14 @@ Terms terms_of(const Plan& plan, const Pass& pass, int block_bits, int threads) 
   const PassWork work = count_work(plan, pass, block_bits);
   std::uint64_t active = 0;
   for (const int p : pass.active) active |= bit(p);
-  const double loaded = std::ldexp(1, plan.num_qubits - std::popcount(pass.known_zero_before));
-  const double worked =
-      std::ldexp(1, plan.num_qubits - std::popcount(pass.known_zero_before & ~active));
+  const double worked = detail::worked_amplitudes(pass, plan.num_qubits);
   const double both_ways = 2 * static_cast<double>(amplitude_bytes(plan.precision));
   const bool is_double = plan.precision == Precision::kDouble;
   const int bits = static_cast<int>(pass.active.size());
   // lines are read to be written, those known to be zero too
   const double bytes = both_ways * worked;
   Terms t{};
-  t[kTermSavedByte] = both_ways * (loaded - worked);
+  t[kTermSavedByte] = both_ways * (detail::loaded_amplitudes(pass, plan.num_qubits) - worked);
   if (work.only_moves) {
     t[work.long_cycles ? kTermByte : kTermMovedByte] = work.moved_share * bytes;
   } else if (bits > (is_double ? kTileBitsDouble : kTileBitsSingle)) {

@@ -7,6 +7,7 @@
 #include "tilewave/base/fingerprint.h"
 #include "tilewave/runtime/timer.h"
 #include "tilewave/statevec/cuda/cuda_state.cuh"
+#include "tilewave/statevec/plan/pass_price.h"
 #include "tilewave/statevec/tile/device_numbers.h"
 #include "tilewave/statevec/tile/jit_source.h"
 #include "tilewave/statevec/tile/price.h"
@@ -233,8 +234,9 @@ double CudaState<T>::program_s(const tile::OpCosts& paid, bool compiled, const P
       cost_.writer ? *cost_.writer : tile::shipped_costs(this->precision_);
   const double bandwidth = is_wide(pass) ? cost_.wide_bandwidth : cost_.bandwidth;
   return cost_.pass_overhead_s +
-         tile::program_s(paid, compiled ? costs.compiled : costs.interpreted, pass.bytes,
-                         1 / bandwidth, this->precision_, cost_.lift_s / costs.lift_s);
+         tile::program_s(
+             paid, compiled ? costs.compiled : costs.interpreted, pass.bytes / bandwidth,
+             statevec::detail::worked_amplitudes(pass, num_qubits_), cost_.lift_s / costs.lift_s);
 }
 
 // By the programs that are kept of it: where nothing is, or not all of it, by the plan.
@@ -264,7 +266,7 @@ void CudaState<T>::predict_step(const Plan& plan, std::size_t p, bool wants_term
     out.predicted_s += program_s(step.paid, compiled, pass);
     if (!wants_terms) continue;
     const std::vector<double> own =
-        tile::program_terms(step.paid, compiled, pass.bytes, is_wide(pass), this->precision_);
+        tile::program_terms(step.paid, compiled, pass, num_qubits_, is_wide(pass));
     terms.resize(own.size());
     for (std::size_t k = 0; k < own.size(); ++k) terms[k] += own[k];
   }

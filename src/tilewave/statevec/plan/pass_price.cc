@@ -8,13 +8,20 @@
 
 namespace tilewave::statevec::detail {
 
-void price_pass(Pass& pass, const Plan& plan, const CostModel& cost) {
+double loaded_amplitudes(const Pass& pass, int num_qubits) {
+  return std::ldexp(1, num_qubits - std::popcount(pass.known_zero_before));
+}
+
+double worked_amplitudes(const Pass& pass, int num_qubits) {
   std::uint64_t active = 0;
-  for (int p : pass.active) active |= bit(p);
-  const double loaded = std::ldexp(1, plan.num_qubits - std::popcount(pass.known_zero_before));
-  const double worked =
-      std::ldexp(1, plan.num_qubits - std::popcount(pass.known_zero_before & ~active));
-  pass.bytes = static_cast<double>(amplitude_bytes(plan.precision)) * (loaded + worked);
+  for (const int p : pass.active) active |= bit(p);
+  return std::ldexp(1, num_qubits - std::popcount(pass.known_zero_before & ~active));
+}
+
+void price_pass(Pass& pass, const Plan& plan, const CostModel& cost) {
+  const double worked = worked_amplitudes(pass, plan.num_qubits);
+  pass.bytes = static_cast<double>(amplitude_bytes(plan.precision)) *
+               (loaded_amplitudes(pass, plan.num_qubits) + worked);
   double seconds = 0, flops = 0;
   for (const Action& a : pass.actions) {
     const double share = std::ldexp(1, -std::popcount(a.control_mask));

@@ -126,6 +126,16 @@ TEST(Fit, keeps_what_no_time_tells_of_at_the_level_of_the_others) {
   EXPECT_EQ(found[3], 0) << "what starts at 0 stays there";
 }
 
+// A plan for a device with tiles of this shape.
+Plan family_plan(std::string_view family, std::uint32_t num_qubits, const tile::Shape& shape) {
+  PlanOptions options;
+  options.precision = shape.precision;
+  options.cost.tile_qubits = shape.tile_qubits;
+  options.cost.row_bits = shape.row_bits;
+  options.cost.late_phases = true;
+  return make_plan(circuit::make_family(family, num_qubits), options);
+}
+
 // Operations of programs as a device runs them, with costs of another device.
 TEST(Fit, recovers_what_operations_of_programs_cost) {
   for (const Precision precision : {Precision::kDouble, Precision::kSingle}) {
@@ -135,7 +145,7 @@ TEST(Fit, recovers_what_operations_of_programs_cost) {
       for (std::size_t p = 0; p < plan.passes.size(); ++p) {
         const tile::TilePass program = tile::lower_pass(plan, p, shape, chunk_limits(shape), 2);
         const std::vector<double> terms =
-            tile::program_terms(program.paid, false, plan.passes[p].bytes, false, precision);
+            tile::program_terms(program.paid, false, plan.passes[p], plan.num_qubits, false);
         const auto at = terms.begin() + tile::kFirstInterpreted;
         samples.push_back({{at, at + tile::kNumOpCosts}, 0, 0});
         samples.back().terms[0] *= 1 / 3e12;  // of the traffic's time
@@ -146,12 +156,7 @@ TEST(Fit, recovers_what_operations_of_programs_cost) {
         add(probe_plan({24, precision, shape.tile_qubits, shape.row_bits}, static_cast<Step>(step),
                        layers));
     for (const std::string_view family : circuit::family_names()) {
-      PlanOptions options;
-      options.precision = precision;
-      options.cost.tile_qubits = shape.tile_qubits;
-      options.cost.row_bits = shape.row_bits;
-      options.cost.late_phases = true;
-      add(make_plan(circuit::make_family(family, 24), options));
+      add(family_plan(family, 24, shape));
     }
     const auto list = std::bit_cast<tile::OpCostList>(tile::shipped_costs(precision).interpreted);
     std::mt19937_64 random(5);
@@ -176,12 +181,7 @@ TEST(Fit, programs_count_what_they_cost) {
   for (const Precision precision : {Precision::kDouble, Precision::kSingle}) {
     const tile::Shape shape{12, 5, precision == Precision::kDouble ? 3 : 4, precision};
     for (const std::string_view family : circuit::family_names()) {
-      PlanOptions options;
-      options.precision = precision;
-      options.cost.tile_qubits = shape.tile_qubits;
-      options.cost.row_bits = shape.row_bits;
-      options.cost.late_phases = true;
-      const Plan plan = make_plan(circuit::make_family(family, 20), options);
+      const Plan plan = family_plan(family, 20, shape);
       for (std::size_t p = 0; p < plan.passes.size(); ++p) {
         for (const bool compiled : {false, true}) {
           const tile::TilePass program =

@@ -157,34 +157,55 @@ RatesFile parse(std::string_view text, const std::string& path, std::span<const 
   return out;
 }
 
-std::string place_of(Kind kind, const std::string& device) {
-  const std::string name = std::string(word_of(kind)) + "-" + slug(device) + ".json";
+namespace {
+
+// Where rates are looked for.
+struct Place {
+  fs::path path;          // empty: nowhere
+  bool is_asked = false;  // by the user, so it has to be there
+  bool is_file = false;   // for any device; otherwise a folder
+};
+
+Place place() {
   const std::string asked = variable("TILEWAVE_RATES");
   if (asked == "off") return {};
-  if (!asked.empty()) return fs::is_directory(asked) ? (fs::path(asked) / name).string() : asked;
+  std::error_code ignored;  // what cannot be looked at is said by who reads
+  if (!asked.empty()) return {asked, true, !fs::is_directory(asked, ignored)};
   const fs::path costs = runtime::cost_file();
-  return costs.empty() ? std::string{} : (costs.parent_path() / "rates" / name).string();
+  return {costs.empty() ? fs::path{} : costs.parent_path() / "rates"};
+}
+
+std::string file_in(const Place& place, Kind kind, const std::string& device) {
+  if (place.path.empty() || place.is_file) return place.path.string();
+  return (place.path / (std::string(word_of(kind)) + "-" + slug(device) + ".json")).string();
+}
+
+}  // namespace
+
+std::string place_of(Kind kind, const std::string& device) {
+  return file_in(place(), kind, device);
 }
 
 namespace {
 
 std::shared_ptr<const RatesFile> read(Kind kind, const std::string& device,
                                       std::span<const NumberInfo> list) {
-  const std::string path = place_of(kind, device);
+  const Place where = place();
+  const std::string path = file_in(where, kind, device);
   if (path.empty()) return nullptr;
   std::ifstream in(path);
-  const std::string asked = variable("TILEWAVE_RATES");
-  const bool is_named = !asked.empty() && !fs::is_directory(asked);
   if (!in) {
-    if (is_named || fs::exists(path))
-      throw Error(is_named ? ExitCode::kUsage : ExitCode::kInput,
+    std::error_code error;  // of a folder that cannot be entered
+    const bool is_there = fs::exists(path, error);
+    if (where.is_file || is_there || (where.is_asked && error))
+      throw Error(where.is_file ? ExitCode::kUsage : ExitCode::kInput,
                   path + ": cannot read this file of rates: write one with 'tilewave tune --out " +
                       path + "', or set TILEWAVE_RATES=off");
     return nullptr;
   }
   const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
   // one file that the user names is of one kind of device; the other kind has none then
-  if (is_named) {
+  if (where.is_file) {
     const ordered_json head = ordered_json::parse(text, nullptr, false);
     if (head.is_object() && head.contains("kind") && head["kind"].is_string() &&
         head["kind"] != word_of(kind) && (head["kind"] == "cpu" || head["kind"] == "cuda"))
@@ -200,17 +221,19 @@ std::mutex& mutex() {
   static std::mutex one;
   return one;
 }
-using Known = std::map<std::string, std::shared_ptr<const RatesFile>>;
+struct Known {
+  std::optional<bool> may_find;
+  std::map<std::string, std::shared_ptr<const RatesFile>> files;
+};
 Known& known() {
-  static Known files;
-  return files;
+  static Known all;
+  return all;
 }
+
+std::atomic<int> num_unknown{0};
 
 }  // namespace
 
-namespace {
-std::atomic<int> num_unknown{0};
-}
 Unknown::Unknown() { ++num_unknown; }
 Unknown::~Unknown() { --num_unknown; }
 
@@ -219,8 +242,20 @@ std::shared_ptr<const RatesFile> find(Kind kind, const std::string& device,
   if (num_unknown > 0) return nullptr;
   const std::lock_guard lock(mutex());
   const std::string key = std::string(word_of(kind)) + "/" + device;
-  if (const auto at = known().find(key); at != known().end()) return at->second;
-  return known()[key] = read(kind, device, list);  // what is refused is refused again
+  auto& files = known().files;
+  if (const auto at = files.find(key); at != files.end()) return at->second;
+  return files[key] = read(kind, device, list);  // what is refused is refused again
+}
+
+bool may_find() {
+  const std::lock_guard lock(mutex());
+  std::optional<bool>& answer = known().may_find;
+  if (!answer) {
+    const Place where = place();
+    std::error_code ignored;  // of a cache that cannot be entered
+    answer = where.is_asked || (!where.path.empty() && fs::exists(where.path, ignored));
+  }
+  return *answer;
 }
 
 // All are of GPUs, whose list this is.
@@ -244,7 +279,7 @@ std::shared_ptr<const RatesFile> shipped(Kind kind, const std::string& device,
 
 void forget() {
   const std::lock_guard lock(mutex());
-  known().clear();
+  known() = {};
 }
 
 }  // namespace tilewave::statevec::rates

@@ -71,6 +71,8 @@ std::string place_of(Kind kind, const std::string& device);
 /// names nothing that exists.
 std::shared_ptr<const RatesFile> find(Kind kind, const std::string& device,
                                       std::span<const NumberInfo> list);
+/// Whether find() may find any device's file: there is the folder or the file that it would look in.
+bool may_find();
 /// Those that come with the program; null for a device that nobody has measured.
 std::shared_ptr<const RatesFile> shipped(Kind kind, const std::string& device,
                                          std::span<const NumberInfo> list);

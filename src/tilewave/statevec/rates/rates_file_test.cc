@@ -150,6 +150,37 @@ TEST_F(RatesFiles, are_found_where_the_variable_says) {
   EXPECT_TRUE(cpu_file());
 }
 
+// Where there is no place for files the device is not asked for its model; places that cannot be looked
+// at end no run unless the user named them.
+TEST_F(RatesFiles, are_looked_for_in_places_that_are_there) {
+  const auto cpu_file = [] { return find(Kind::kCpu, cpu::processor(), cpu::cpu_number_list()); };
+  EXPECT_TRUE(may_find());
+  use("off");
+  EXPECT_FALSE(may_find());
+  const std::string nowhere(300, 'x');  // longer than a name may be
+  use(nowhere);
+  EXPECT_TRUE(may_find());
+  EXPECT_THROW(cpu_file(), Error);
+  EXPECT_THROW(cpu::tuned_cpu(), Error);
+
+  const char* const cache = std::getenv("XDG_CACHE_HOME");
+  const std::string before = cache ? cache : "";
+  unsetenv("TILEWAVE_RATES");
+  for (const std::string& folder : {nowhere, (folder_ / "cache").string()}) {
+    setenv("XDG_CACHE_HOME", folder.c_str(), 1);
+    forget();
+    EXPECT_FALSE(may_find()) << folder;
+    EXPECT_EQ(cpu_file(), nullptr) << folder;
+    EXPECT_EQ(cpu::tuned_cpu(), nullptr) << folder;
+  }
+  const std::string place = place_of(Kind::kCpu, cpu::processor());
+  fs::create_directories(fs::path(place).parent_path());
+  write(place, text_of(some_file()));
+  EXPECT_TRUE(may_find());
+  EXPECT_TRUE(cpu::tuned_cpu());
+  cache ? setenv("XDG_CACHE_HOME", before.c_str(), 1) : unsetenv("XDG_CACHE_HOME");
+}
+
 TEST_F(RatesFiles, are_shipped_for_the_cards_that_were_measured) {
   const auto list = tile::device_number_list();
   for (const char* card : {"NVIDIA H200", "NVIDIA H100 80GB HBM3"}) {

@@ -9,8 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "tilewave/base/bits.h"
-#include "tilewave/base/error.h"
+#include "tilewave/statevec/plan/pass_price.h"
 
 namespace tilewave::statevec::tile {
 
@@ -121,16 +120,10 @@ std::span<const rates::NumberInfo> device_number_list() {
   return list;
 }
 
-std::vector<double> flat(const DeviceNumbers& numbers) {
-  const auto all = std::bit_cast<std::array<double, kNumDeviceNumbers>>(numbers);
-  return {all.begin(), all.end()};
-}
+std::vector<double> flat(const DeviceNumbers& numbers) { return rates::flat_of(numbers); }
 
 DeviceNumbers device_numbers(std::span<const double> flat) {
-  TW_CHECK(flat.size() == kNumDeviceNumbers, "the numbers are those of another list");
-  std::array<double, kNumDeviceNumbers> all{};
-  std::copy(flat.begin(), flat.end(), all.begin());
-  return std::bit_cast<DeviceNumbers>(all);
+  return rates::from_flat<DeviceNumbers>(flat);
 }
 
 DeviceNumbers model_numbers(const runtime::CudaDevice& device, Precision precision) {
@@ -165,10 +158,7 @@ void set_costs(CostModel& cost, const DeviceNumbers& n, Precision precision, boo
 }
 
 std::vector<double> action_terms(const Plan& plan, const Pass& pass, bool wide) {
-  std::uint64_t active = 0;
-  for (const int p : pass.active) active |= bit(p);
-  const double worked =
-      std::ldexp(1, plan.num_qubits - std::popcount(pass.known_zero_before & ~active));
+  const double worked = statevec::detail::worked_amplitudes(pass, plan.num_qubits);
   std::vector<double> terms(kNumDeviceNumbers, 0);
   terms[2] = 1;
   terms[wide ? 4 : 3] = pass.bytes;  // times byte_s
@@ -196,16 +186,16 @@ std::vector<double> action_terms(const Plan& plan, const Pass& pass, bool wide) 
   return terms;
 }
 
-std::vector<double> program_terms(const OpCosts& paid, bool compiled, double bytes, bool wide,
-                                  Precision precision) {
-  const double whole = 2 * std::ldexp(static_cast<double>(amplitude_bytes(precision)), 30);
+std::vector<double> program_terms(const OpCosts& paid, bool compiled, const Pass& pass,
+                                  int num_qubits, bool wide) {
+  const double share = std::ldexp(statevec::detail::worked_amplitudes(pass, num_qubits), -30);
   std::vector<double> terms(kNumDeviceNumbers, 0);
-  terms[wide ? 1 : 0] = bytes;
+  terms[wide ? 1 : 0] = pass.bytes;
   terms[2] = 1;
   const auto counts = std::bit_cast<OpCostList>(paid);
   const std::size_t first = compiled ? kFirstCompiled : kFirstInterpreted;
-  for (std::size_t k = 0; k < kNumOpCosts; ++k) terms[first + k] = 1e-3 * counts[k] * bytes / whole;
-  terms[first] = bytes;  // times byte_s
+  for (std::size_t k = 0; k < kNumOpCosts; ++k) terms[first + k] = 1e-3 * counts[k] * share;
+  terms[first] = pass.bytes;  // times byte_s
   return terms;
 }
 

@@ -46,8 +46,8 @@ void set_costs(CostModel& cost, const DeviceNumbers& numbers, Precision precisio
 /// What the numbers are multiplied by in the prediction of a pass without a look at its program: by
 /// action, as price_pass() adds it up. `wide`: with the tile of two blocks.
 std::vector<double> action_terms(const Plan& plan, const Pass& pass, bool wide);
-/// The same of a program of a pass over so many bytes, by its operations.
-std::vector<double> program_terms(const OpCosts& paid, bool compiled, double bytes, bool wide,
-                                  Precision precision);
+/// The same of a program of a pass, by its operations, as program_s() adds it up (price.h).
+std::vector<double> program_terms(const OpCosts& paid, bool compiled, const Pass& pass,
+                                  int num_qubits, bool wide);
 
 }  // namespace tilewave::statevec::tile

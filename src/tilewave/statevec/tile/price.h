@@ -8,10 +8,10 @@
 namespace tilewave::statevec::tile {
 
 /// Seconds of a program without its start: that of its traffic, or of its operations and the share
-/// of the traffic that does not hide behind them. `paid`: TilePass::paid; `bytes` read + written;
-/// `slower`: than the device that the costs are from.
-double program_s(const OpCosts& paid, const OpCosts& costs, double bytes, double byte_s,
-                 Precision precision, double slower);
+/// of the traffic that does not hide behind them. `paid`: TilePass::paid; `memory_s`: of the traffic;
+/// `worked`: amplitudes that it works on; `slower`: than the device that the costs are from.
+double program_s(const OpCosts& paid, const OpCosts& costs, double memory_s, double worked,
+                 double slower);
 
 /// Seconds that the passes of `plan` take on a device of these rates: every pass is lowered, and
 /// the costs of its operations and exchanges (tile_tuning.h) are added up. For plans with tiles of
