@@ -13,9 +13,10 @@ using circuit::StabKind;
 using K = StabKind;
 using P = PrimKind;
 
-// The first instruction of each project.
+// The first instruction of each project, and whether anything leaks by the words of the first.
 struct FirstWords {
   std::string deltakit, custabilizer;
+  bool leaks = false;
 
   void find(const StabilizerCircuit& circuit) {
     for (const StabInstruction& op : circuit.instructions()) {
@@ -28,6 +29,7 @@ struct FirstWords {
         continue;
       const bool of_deltakit =
           spreading_gate || op.kind == K::kLeakage || op.kind == K::kRelax || op.kind == K::kRL;
+      leaks |= op.kind == K::kLeakage && circuit.args(op)[0] > 0;
       std::string& first = of_deltakit ? deltakit : custabilizer;
       if (!first.empty()) continue;
       first = circuit.name(op);
@@ -91,7 +93,7 @@ bool gates_scramble(const StabilizerCircuit& circuit, const std::string& name) {
                     " are words of two languages: with the first, gates such as CX depolarise "
                     "partners of leaked qubits, with the second they do not: write one of them");
   }
-  return !words.deltakit.empty();
+  return words.leaks;
 }
 
 }  // namespace tilewave::stabilizer
