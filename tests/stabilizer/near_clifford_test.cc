@@ -85,7 +85,9 @@ class RandomCircuit {
   std::string text(int qubits, int operations) {
     qubits_ = qubits;
     records_ = 0;
-    int noise = 0;
+    int noise = 0, resets = 0;
+    // Branches of wide circuits are long, so there are fewer.
+    const int most_noise = qubits > 6 ? 2 : 3, most_resets = qubits > 6 ? 1 : operations;
     std::string out;
     for (int k = 0; k < operations; ++k) {
       switch (pick(16)) {
@@ -117,7 +119,7 @@ class RandomCircuit {
           break;
         case 9:
         case 10:
-          if (++noise <= 3)
+          if (++noise <= most_noise)
             out += one({"X_ERROR(0.1)", "DEPOLARIZE1(0.2)", "Z_ERROR(0.3)",
                         "PAULI_CHANNEL_1(0.05, 0.1, 0.02)"}) +
                    " " + qubit() + "\n";
@@ -133,7 +135,7 @@ class RandomCircuit {
           if (records_ < 6) ++records_, out += "MPP " + product() + "\n";
           break;
         case 14:
-          out += one({"R ", "RX ", "RY "}) + qubit() + "\n";
+          if (++resets <= most_resets) out += one({"R ", "RX ", "RY "}) + qubit() + "\n";
           break;
         default:
           if (records_ > 0)
