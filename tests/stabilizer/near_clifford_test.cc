@@ -87,7 +87,9 @@ class RandomCircuit {
     records_ = 0;
     int noise = 0, resets = 0;
     // Branches of wide circuits are long, so there are fewer.
-    const int most_noise = qubits > 6 ? 2 : 3, most_resets = qubits > 6 ? 1 : operations;
+    const bool wide = qubits > 6;
+    const int most_noise = wide ? 2 : 3, most_resets = wide ? 1 : operations,
+              most_records = wide ? 3 : 6;
     std::string out;
     for (int k = 0; k < operations; ++k) {
       switch (pick(16)) {
@@ -126,13 +128,13 @@ class RandomCircuit {
           break;
         case 11:
         case 12:
-          if (records_ < 6) {
+          if (records_ < most_records) {
             ++records_;
             out += one({"M ", "M(0.1) ", "MX ", "MR ", "MY !", "MRX(0.2) "}) + qubit() + "\n";
           }
           break;
         case 13:
-          if (records_ < 6) ++records_, out += "MPP " + product() + "\n";
+          if (records_ < most_records) ++records_, out += "MPP " + product() + "\n";
           break;
         case 14:
           if (++resets <= most_resets) out += one({"R ", "RX ", "RY "}) + qubit() + "\n";
