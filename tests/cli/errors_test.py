@@ -111,6 +111,7 @@ for command in ("analyze_errors", "explain_errors"):
 fails(USAGE, "sampled on the CPU", "detect", "--in", MAGIC, "--device", "cuda")
 fails(USAGE, "there is no detector 1 to post-select on: the circuit has 1", "detect", "--in", MAGIC, "--postselect", "1")
 fails(USAGE, "'2-1' names no detectors", "detect", "--in", MAGIC, "--postselect", "2-1")
+fails(USAGE, "no detectors to post-select on are named", "detect", "--in", MAGIC, "--postselect", "")
 fails(INPUT, "cannot open 'nowhere'", "detect", "--in", MAGIC, "--postselect", "nowhere")
 for form in ("ptb64", "pairs"):
     fails(USAGE, "another format than pairs or ptb64", "detect", "--in", MAGIC, "--postselect", "all", "--out_format", form,

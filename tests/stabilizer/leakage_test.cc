@@ -319,10 +319,13 @@ TEST(Leakage, a_circuit_whose_leakage_never_happens_has_the_records_of_one_witho
   options.engine = Engine::kFrame;
   options.num_shots = 10000;
   options.seed = 5;
-  for (const std::string never : {"LEAKAGE_MARK1(0) 0\n", "LEAKAGE(0) 0 1\n", "RELAX(0) 0\n",
-                                  "CX(0.1, 0, 0, 0.2) 0 1 0 1\n"}) {
-    SCOPED_TRACE(never);
-    EXPECT_TRUE(sample(lower_text(never + text), options) == sample(lower_text(text), options));
+  const auto without = sample(lower_text(text), options);
+  std::string spreading = text;
+  spreading.replace(spreading.find("CX"), 2, "CX(0.6, 0.1, 0.3, 0.2)");
+  for (const std::string& of : {"LEAKAGE_MARK1(0) 0\n" + text, "LEAKAGE(0) 0\n" + text, spreading,
+                                "RELAX(0) 0\nSPP X0*X1\nSPP_DAG X0*X1\n" + text}) {
+    EXPECT_FALSE(lower_text(of).has_leakage) << of;
+    EXPECT_TRUE(sample(lower_text(of), options) == without) << of;
   }
 }
 

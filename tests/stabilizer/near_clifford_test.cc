@@ -85,7 +85,11 @@ class RandomCircuit {
   std::string text(int qubits, int operations) {
     qubits_ = qubits;
     records_ = 0;
-    int noise = 0;
+    int noise = 0, resets = 0;
+    // Branches of wide circuits are long, so there are fewer.
+    const bool wide = qubits > 6;
+    const int most_noise = wide ? 2 : 3, most_resets = wide ? 1 : operations,
+              most_records = wide ? 3 : 6;
     std::string out;
     for (int k = 0; k < operations; ++k) {
       switch (pick(16)) {
@@ -117,23 +121,23 @@ class RandomCircuit {
           break;
         case 9:
         case 10:
-          if (++noise <= 3)
+          if (++noise <= most_noise)
             out += one({"X_ERROR(0.1)", "DEPOLARIZE1(0.2)", "Z_ERROR(0.3)",
                         "PAULI_CHANNEL_1(0.05, 0.1, 0.02)"}) +
                    " " + qubit() + "\n";
           break;
         case 11:
         case 12:
-          if (records_ < 6) {
+          if (records_ < most_records) {
             ++records_;
             out += one({"M ", "M(0.1) ", "MX ", "MR ", "MY !", "MRX(0.2) "}) + qubit() + "\n";
           }
           break;
         case 13:
-          if (records_ < 6) ++records_, out += "MPP " + product() + "\n";
+          if (records_ < most_records) ++records_, out += "MPP " + product() + "\n";
           break;
         case 14:
-          out += one({"R ", "RX ", "RY "}) + qubit() + "\n";
+          if (++resets <= most_resets) out += one({"R ", "RX ", "RY "}) + qubit() + "\n";
           break;
         default:
           if (records_ > 0)
@@ -224,10 +228,13 @@ TEST(NearClifford, random_circuits_have_the_exact_distribution) {
   constexpr std::uint64_t kShots = 1 << 15;
   const char* more = std::getenv("TW_NEAR_CLIFFORD_CIRCUITS");
   const int circuits = more ? std::atoi(more) : 150;
+  const char* wider = std::getenv("TW_NEAR_CLIFFORD_QUBITS");
+  const int most_qubits = wider ? std::max(6, std::atoi(wider)) : 6;
   int with_rotations = 0;
   for (int k = 0; k < circuits; ++k) {
     const auto seed = static_cast<std::uint64_t>(k);
-    const std::string text = RandomCircuit(seed).text(2 + k % 5, 14 + 2 * (k % 11));
+    const std::string text =
+        RandomCircuit(seed).text(most_qubits - 4 + k % 5, (14 + 2 * (k % 11)) * most_qubits / 6);
     const StabilizerCircuit circuit = language::parse_stim(text);
     const Distribution exact = Enumerator(circuit).distribution();
     const StabProgram program = lower(circuit, "<circuit>", Rotations::kKeep);
@@ -352,6 +359,30 @@ TEST(NearClifford, rotations_add_up_where_their_signs_are_one) {
   EXPECT_THROW(compiled(wide + "\n"), Error);
   EXPECT_THROW(compiled("RX 0\nT 0\nOBSERVABLE_INCLUDE(0) X0\nMX 0\n"), Error);
   EXPECT_THROW(compiled("T 0\nREPEAT 1000000000000 {\nH 0\n}\nM 0\n"), Error);
+  EXPECT_THROW(compiled("REPEAT 1000000000000 {\nT 0\n}\nM 0\n"), Error);  // all added to one
+  const char* nothing =
+      "REPEAT 1000000000000 {\nREPEAT 1000000000000 {\nTICK\n}\n}\nRX 0\nT 0\nMX 0\n";
+  EXPECT_EQ(compiled(nothing).most_k, 1u);
+}
+
+// Every measurement of a long circuit is certain while no error happens: one way of outcomes, however
+// many there are, in memory that grows with the circuit and not with its square.
+TEST(NearClifford, many_certain_measurements) {
+  constexpr int kRounds = 40000;
+  std::string text;
+  for (int k = 0; k < kRounds; ++k)
+    text += "R 0\nH 0\nT 0\nX_ERROR(0.001) 0\nT_DAG 0\nH 0\nM 0\nDETECTOR rec[-1]\n";
+  constexpr std::uint64_t kShots = 64;
+  SampleOptions options = detect_options();
+  options.num_shots = kShots;
+  const auto source =
+      make_shot_source(lower(language::parse_stim(text), "<circuit>", Rotations::kKeep), options);
+  std::uint64_t ones = 0;
+  for (const auto& [bits, seen] : count(*source, 5, kShots))
+    ones += seen * static_cast<std::uint64_t>(std::count(bits.begin(), bits.end(), '1'));
+  // Behind an error the state is X T_DAG X T = S_DAG of |+>, up to a phase: the outcome is a coin.
+  const double mean = 0.001 / 2 * kRounds * kShots;
+  EXPECT_NEAR(static_cast<double>(ones), mean, 5 * std::sqrt(mean));
 }
 
 }  // namespace

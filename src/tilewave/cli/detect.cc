@@ -1,5 +1,6 @@
 // tilewave detect: detection events (and observable flips) of a circuit in Stim's language.
 #include <memory>
+#include <optional>
 
 #include <CLI/CLI.hpp>
 
@@ -27,7 +28,8 @@ void add_detect_command(CLI::App& app) {
       app.add_subcommand("detect", "detection events of a circuit in Stim's language");
   struct Flags : SampleFlags {
     bool append = false, prepend = false;
-    std::string obs_out, obs_out_format = "01", post_select;
+    std::string obs_out, obs_out_format = "01";
+    std::optional<std::string> post_select;
   };
   auto f = std::make_shared<Flags>();
   add_sample_flags(*command, *f);
@@ -48,8 +50,8 @@ void add_detect_command(CLI::App& app) {
     const stabilizer::StabProgram program =
         read_program(f->in, stabilizer::Rotations::kKeep, stabilizer::Leakage::kKeep);
     auto options = sample_options(*f, stabilizer::ShotOutput::kDetectors);
-    const bool selects = !f->post_select.empty();
-    if (selects) options.must_be_zero = read_mask(f->post_select, program.counts.detectors);
+    const bool selects = f->post_select.has_value();
+    if (selects) options.must_be_zero = read_mask(*f->post_select, program.counts.detectors);
     StimFile out(f->out, "wb");
     const auto source = stabilizer::make_shot_source(program, options);
     if (f->explain) return out.write(source->explain());

@@ -269,8 +269,9 @@ void add_run_command(CLI::App& app) {
   c->add_option("--repeat", flags->repeat,
                 "run so often and print the times of each; answers are those of the last run");
   c->add_option("--engine", flags->engine,
-                "auto (default): stabilizer for counts of Clifford circuits above 20 qubits; "
-                "statevector or stabilizer; with --noise the cheapest of density (exact), "
+                "auto (default): stabilizer for counts of circuits of Clifford gates and few "
+                "others above 20 qubits; statevector or stabilizer; with --noise the cheapest of "
+                "density (exact), "
                 "trajectories and, for Clifford gates with Pauli errors, stabilizer");
   c->add_option("--noise", flags->noise, "a noise model: channels and readout errors as JSON");
   c->add_option("--memory-limit", flags->memory_limit,

@@ -1,6 +1,7 @@
 #include "tilewave/simulate/clifford_run.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -139,53 +140,81 @@ class Translator {
     return true;
   }
 
-  // A gate beyond Clifford, as rotations.
+  // A gate beyond Clifford, as rotations about Paulis: where each of its qubits has an axis in whose
+  // basis it is diagonal, as a controlled X or an R_XX has, or on one qubit by Euler angles.
   bool magic(const Op& op) {
     const auto qubits = circuit_.qubits(op);
     const std::size_t n = qubits.size();
-    constexpr double kTiny = 1e-9;
     if (n > 3) return refuse(op, "the gate acts on more than three qubits");
-    const bool is_ccx = n == 3 && op.gate == GateId::kCcx && op.num_controls == 2;
-    if (is_ccx) gate(GateId::kH, {qubits[2]});
-    std::vector<cplx> m = circuit_.whole_matrix(op);
-    const std::size_t size = std::size_t{1} << n;
-    if (is_ccx) {  // between the H on its target, diagonal: -1 where the controls have their values
-      std::vector<cplx> diagonal(size * size);
-      for (std::size_t b = 0; b < size; ++b) {
-        const bool flips = std::abs(m[(b ^ 4) * size + b]) > 0.5;
-        diagonal[b * size + b] = flips && (b & 4) ? -1 : 1;
+    const std::vector<cplx> m = circuit_.whole_matrix(op);
+    std::array<Pauli, 3> axes;
+    for (std::size_t choice = 0; choice < (n == 1 ? 3u : n == 2 ? 9u : 27u); ++choice) {
+      constexpr Pauli kAxes[] = {Pauli::kZ, Pauli::kX, Pauli::kY};
+      axes = {kAxes[choice % 3], kAxes[choice / 3 % 3], kAxes[choice / 9]};
+      if (const auto phases = phases_in(m, std::span(axes).first(n))) {
+        turn_by(*phases, axes, qubits);
+        return true;
       }
-      m = std::move(diagonal);
+    }
+    if (n > 1) return refuse(op, "the gate is none that the engine runs");
+    const double pi = std::numbers::pi, theta = 2 * std::atan2(std::abs(m[2]), std::abs(m[0])) / pi;
+    const bool flips = std::abs(m[0]) < kTiny;
+    const double phi = flips ? 0 : (std::arg(m[2]) - std::arg(m[0])) / pi;
+    const double lambda = (std::arg(-m[1]) - std::arg(flips ? m[2] : m[0])) / pi;
+    const StabTarget target = circuit::qubit_target(qubits[0]);
+    turn(StabKind::kU3, {&target, 1}, {theta, phi, lambda});
+    return true;
+  }
+  static constexpr double kTiny = 1e-9;
+  // The phases of the diagonal that a matrix is in the eigenvectors of a Pauli on each qubit.
+  static std::optional<std::vector<double>> phases_in(std::vector<cplx> m,
+                                                      std::span<const Pauli> axes) {
+    const std::size_t size = std::size_t{1} << axes.size();
+    for (std::size_t j = 0; j < axes.size(); ++j) {
+      if (axes[j] == Pauli::kZ) continue;
+      // Columns of V: (1, u) and (1, -u) over the square root of 2; m becomes V^+ m V.
+      const cplx u = axes[j] == Pauli::kX ? cplx(1) : cplx(0, 1);
+      const std::size_t bit = std::size_t{1} << j;
+      const auto mix = [](cplx& zero, cplx& one, cplx by) {
+        const cplx before = zero;
+        zero = (before + by * one) * (std::numbers::sqrt2 / 2);
+        one = (before - by * one) * (std::numbers::sqrt2 / 2);
+      };
+      for (std::size_t k = 0; k < size * size; ++k) {
+        if (!(k / size & bit)) mix(m[k], m[k + bit * size], std::conj(u));
+      }
+      for (std::size_t k = 0; k < size * size; ++k) {
+        if (!(k & bit)) mix(m[k], m[k + bit], u);
+      }
     }
     double off = 0;
-    for (std::size_t k = 0; k < size * size; ++k) off += k % (size + 1) ? std::abs(m[k]) : 0;
-    const double pi = std::numbers::pi;
-    if (off < kTiny) {
-      // exp(i sum of b_S Z_S) with the Walsh transform of the phases.
-      for (std::size_t s = 1; s < size; ++s) {
-        double b = 0;
-        std::vector<StabTarget> targets;
-        for (std::size_t x = 0; x < size; ++x)
-          b += std::arg(m[x * size + x]) * (std::popcount(x & s) % 2 ? -1.0 : 1.0);
-        for (std::size_t j = 0; j < n; ++j) {
-          if (!((s >> j) & 1)) continue;
-          if (!targets.empty()) targets.push_back({0, StabTarget::Kind::kCombiner});
-          targets.push_back(circuit::pauli_target(Pauli::kZ, qubits[j]));
-        }
-        turn(StabKind::kRotPauli, targets, {-2 * b / (pi * static_cast<double>(size))});
+    std::vector<double> phases;
+    for (std::size_t k = 0; k < size * size; ++k) {
+      if (k % (size + 1)) {
+        off += std::abs(m[k]);
+      } else {
+        phases.push_back(std::arg(m[k]));
       }
-    } else if (n == 1) {
-      const double theta = 2 * std::atan2(std::abs(m[2]), std::abs(m[0])) / pi;
-      const bool flips = std::abs(m[0]) < kTiny;
-      const double phi = flips ? 0 : (std::arg(m[2]) - std::arg(m[0])) / pi;
-      const double lambda = (std::arg(-m[1]) - std::arg(flips ? m[2] : m[0])) / pi;
-      const StabTarget target = circuit::qubit_target(qubits[0]);
-      turn(StabKind::kU3, {&target, 1}, {theta, phi, lambda});
-    } else {
-      return refuse(op, "the gate is none that the engine runs");
     }
-    if (is_ccx) gate(GateId::kH, {qubits[2]});
-    return true;
+    if (off >= kTiny) return std::nullopt;
+    return phases;
+  }
+  // exp(i sum of b_S P_S) with the Walsh transform of the phases.
+  void turn_by(const std::vector<double>& phases, const std::array<Pauli, 3>& axes,
+               std::span<const circuit::Qubit> qubits) {
+    for (std::size_t s = 1; s < phases.size(); ++s) {
+      double b = 0;
+      std::vector<StabTarget> targets;
+      for (std::size_t x = 0; x < phases.size(); ++x)
+        b += phases[x] * (std::popcount(x & s) % 2 ? -1.0 : 1.0);
+      for (std::size_t j = 0; j < qubits.size(); ++j) {
+        if (!((s >> j) & 1)) continue;
+        if (!targets.empty()) targets.push_back({0, StabTarget::Kind::kCombiner});
+        targets.push_back(circuit::pauli_target(axes[j], qubits[j]));
+      }
+      turn(StabKind::kRotPauli, targets,
+           {-2 * b / (std::numbers::pi * static_cast<double>(phases.size()))});
+    }
   }
   // Angles that are eighths of a half-turn but for rounding are that.
   void turn(StabKind kind, std::span<const StabTarget> targets, std::vector<double> half_turns) {

@@ -31,8 +31,9 @@ struct CliffordProgram {
   double amplitude_steps = 0;
 };
 
-/// Gates beyond Clifford of one qubit, diagonal ones of up to three and CCX may be among others, as
-/// long as they need few active qubits and are not many.
+/// Gates beyond Clifford may be among others, as long as they need few active qubits and are not
+/// many: any of one qubit, and of up to three where each of these has X, Y or Z as an axis in whose
+/// basis the gate is diagonal, as CCX and R_XX have.
 struct MagicLimits {
   std::uint32_t most_active = 10;
   std::uint64_t most_rotations = 1000;

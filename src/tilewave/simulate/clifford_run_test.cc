@@ -47,6 +47,9 @@ const char* const kCircuits[] = {
     "x "
     "q[1];\nry(0.6) q[1];\ncx q[1],q[0];\nreset q[1];\nh q[0];\nt q[0];\nh q[0];\nmeasure q->b;",
     "qreg q[1];\nu3(pi,0.3,0.7) q[0];\nsx q[0];\nt q[0];\nsx q[0];",
+    // diagonal in other bases
+    "qreg q[3];\nry(0.4) q[0];\nry(1.1) q[1];\nt q[2];\nrxx(0.7) q[0],q[1];\ncrx(0.9) q[1],q[2];\n"
+    "cry(-0.5) q[2],q[0];\ncsx q[0],q[2];\nccx q[2],q[0],q[1];\nh q[1];\ncx q[1],q[2];",
 };
 
 TEST(CliffordRun, has_the_distribution_of_the_state_vector) {

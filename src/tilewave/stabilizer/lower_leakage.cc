@@ -13,10 +13,10 @@ using circuit::StabKind;
 using K = StabKind;
 using P = PrimKind;
 
-// The first instruction of each project.
+// The first instruction of each project, and whether anything leaks by the words of the first.
 struct FirstWords {
   std::string deltakit, custabilizer;
-  bool leaks = false;  // deltakit's LEAKAGE, without which gates have nobody to spread from
+  bool leaks = false;
 
   void find(const StabilizerCircuit& circuit) {
     for (const StabInstruction& op : circuit.instructions()) {
@@ -29,9 +29,7 @@ struct FirstWords {
         continue;
       const bool of_deltakit =
           spreading_gate || op.kind == K::kLeakage || op.kind == K::kRelax || op.kind == K::kRL;
-      const auto args = circuit.args(op);
-      leaks |= op.kind == K::kLeakage &&
-               std::any_of(args.begin(), args.end(), [](double p) { return p > 0; });
+      leaks |= op.kind == K::kLeakage && circuit.args(op)[0] > 0;
       std::string& first = of_deltakit ? deltakit : custabilizer;
       if (!first.empty()) continue;
       first = circuit.name(op);

@@ -23,8 +23,8 @@ struct LeakageStep {
 /// What an instruction of leakage does, in order; nothing where its probabilities are 0.
 std::vector<LeakageStep> leakage_steps(circuit::StabKind kind, std::span<const double> args);
 
-/// Whether gates depolarise partners of leaked qubits, of which there may be some. Throws Error(kInput) where the circuit has
-/// words of both projects.
+/// Whether gates depolarise partners of leaked qubits: in the first project's words, where something
+/// may leak at all. Throws Error(kInput) where the circuit has words of both projects.
 bool gates_scramble(const circuit::StabilizerCircuit& circuit, const std::string& name);
 
 }  // namespace tilewave::stabilizer

@@ -40,7 +40,7 @@ class Lowering {
         p.b = static_cast<std::uint32_t>(out_.repeats.size());
         out_.repeats.push_back(op.repeat);
         p.a = block(c.block(op));
-        prims.push_back(p);
+        if (!out_.blocks[p.a].empty()) prims.push_back(p);  // else there is nothing to repeat
       } else {
         instruction(c, op);
       }

@@ -145,6 +145,9 @@ StabProgram lower(const circuit::StabilizerCircuit& circuit, std::string name = 
 /// Records must exist before they are looked back at: throws Error(kInput) where they do not.
 void check_lookbacks(const StabProgram& program);
 
+/// Operations with the blocks unrolled; 2^64 - 1 where there are more.
+std::uint64_t count_unrolled(const StabProgram& program);
+
 /// Branches of all noise channels, once a time that each runs: grows with REPEAT counts.
 std::uint64_t count_branches(const StabProgram& program);
 

@@ -66,9 +66,21 @@ std::uint64_t branches_of(const StabProgram& program, std::uint32_t block) {
   return total;
 }
 
+std::uint64_t unrolled_of(const StabProgram& program, std::uint32_t block) {
+  std::uint64_t total = 0;
+  for (const Prim& p : program.blocks[block]) {
+    const bool loops = p.kind == P::kRepeat;
+    total = saturating_add(
+        total, loops ? saturating_multiply(program.repeats[p.b], unrolled_of(program, p.a)) : 1);
+  }
+  return total;
+}
+
 }  // namespace
 
 void check_lookbacks(const StabProgram& program) { check_lookbacks_of(program, 0, 0); }
+
+std::uint64_t count_unrolled(const StabProgram& program) { return unrolled_of(program, 0); }
 
 std::uint64_t count_branches(const StabProgram& program) { return branches_of(program, 0); }
 

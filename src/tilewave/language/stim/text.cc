@@ -1,6 +1,7 @@
 #include "tilewave/language/stim/text.h"
 
 #include <charconv>
+#include <optional>
 
 #include "tilewave/base/error.h"
 #include "tilewave/base/saturating.h"
@@ -87,15 +88,17 @@ void read_block(StimScanner& in, StabilizerCircuit& out, int depth, std::size_t 
       continue;
     }
     std::vector<double> args = in.read_args();
+    std::optional<TaggedGate> meant;
     try {
-      if (auto meant = tagged_gate(found, tag)) {
-        found = {true, meant->kind, circuit::GateId::kId};
-        tag = std::move(meant->tag);
-        if (!args.empty()) in.fail_at(first, "a gate that its tag names takes no arguments");
-        args = std::move(meant->args);
-      }
+      meant = tagged_gate(found, tag);
     } catch (const Error& e) {
       in.fail_at(tag_at, e.what());
+    }
+    if (meant) {
+      if (!args.empty()) in.fail_at(first, "a gate that its tag names takes no arguments");
+      found = {true, meant->kind, circuit::GateId::kId};
+      tag = std::move(meant->tag);
+      args = std::move(meant->args);
     }
     std::vector<StabTarget> targets;
     while (true) {

@@ -1,22 +1,14 @@
 #include "tilewave/stabilizer/cpu/sparse_run.h"
 
-#include <algorithm>
 #include <cstring>
 
 #include "tilewave/base/cpu_dispatch.h"
-#include "tilewave/stabilizer/cpu/random_words.h"
-#include "tilewave/stabilizer/noise.h"
-#include "tilewave/stabilizer/sparse_streams.h"
+#include "tilewave/stabilizer/cpu/sparse_walk-inl.h"
 
 namespace tilewave::stabilizer {
 namespace {
 
-__extension__ typedef unsigned __int128 Wide;
-// Random words made at a time; they stay in the first-level cache.
-constexpr std::size_t kChunk = 1024;
-
-// Draws `n` events of a group: bucket and share from the upper bits (a 32 x 32 product refined by
-// the lower ones), the shot from the lowest.
+// Makes `n` events of a group.
 template <std::uint32_t Width, bool Fixed>
 [[gnu::always_inline]] inline void events(const SparseProgram& p, const SparseGroup& g,
                                           std::uint32_t shift, const std::uint64_t* words,
@@ -26,11 +18,7 @@ template <std::uint32_t Width, bool Fixed>
   const std::uint64_t shot_mask = (std::uint64_t{1} << p.log2_unit) - 1;
   for (std::size_t i = 0; i < n; ++i) {
     const std::uint64_t r = words[i];
-    const auto product = static_cast<Wide>(r) * g.count;
-    const auto bucket = static_cast<std::uint32_t>(product >> 64);
-    const auto share = static_cast<std::uint32_t>(static_cast<std::uint64_t>(product) >> 32);
-    const AliasEntry entry = alias[bucket];
-    const std::uint32_t m = share < entry.threshold ? bucket : entry.alias;
+    const std::uint32_t m = mechanism_of(alias, g.count, r);
     std::uint8_t* row = rows + (r & shot_mask) * stride;
     const std::uint32_t* bits;
     std::uint32_t width = Width;
@@ -79,64 +67,38 @@ template <bool Fixed>
   }
 }
 
+struct PackedRows {
+  const SparseProgram& p;
+  std::uint8_t* rows;
+  std::size_t stride;
+
+  [[gnu::always_inline]] void events(const SparseTile& tile, const std::uint64_t* words,
+                                     std::size_t n) const {
+    const SparseGroup& g = p.groups[tile.group];
+    if (g.fixed) {
+      group_events<true>(p, g, tile.shift, words, n, rows);
+    } else {
+      group_events<false>(p, g, tile.shift, words, n, rows);
+    }
+  }
+  [[gnu::always_inline]] void branch(std::size_t index, std::size_t shot) const {
+    flip(p, p.branches[index].first, p.branches[index].count, rows + shot * stride);
+  }
+  [[gnu::always_inline]] void coin(std::size_t index, std::size_t shot) const {
+    flip(p, p.coins[index].first, p.coins[index].count, rows + shot * stride);
+  }
+  [[gnu::always_inline]] void always(std::size_t shot) const {
+    for (std::uint32_t b : p.always)
+      rows[shot * stride + (b >> 3)] ^= static_cast<std::uint8_t>(1u << (b & 7));
+  }
+};
+
 [[gnu::always_inline]] inline void unit_body(const SparseProgram& p, std::uint64_t seed,
                                              std::uint64_t unit, std::uint8_t* rows,
                                              std::uint64_t* words) {
-  const std::size_t shots = std::size_t{1} << p.log2_unit, stride = p.row_bytes();
-  std::memset(rows, 0, shots * stride);
-  UnitStream s{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32), unit, 0};
-  for (std::size_t index = 0; index < p.tiles.size(); ++index) {
-    const SparseTile& tile = p.tiles[index];
-    const SparseGroup& g = p.groups[tile.group];
-    s.tick = kCountStream + index;
-    const Philox4x32 r = s.block(0);
-    const double u = static_cast<double>(((std::uint64_t{r.v[1]} << 32) | r.v[0]) >> 11) * 0x1p-53;
-    const PoissonTable& table = p.poissons[g.poisson];
-    std::uint64_t left =
-        table.first +
-        static_cast<std::uint64_t>(std::upper_bound(table.upto.begin(), table.upto.end(), u) -
-                                   table.upto.begin());
-    s.tick = kEventStream + index;
-    for (std::uint32_t block = 0; left > 0; block += kChunk / 2) {
-      const std::size_t n = std::min<std::uint64_t>(left, kChunk);
-      random_words(s, block, (n + 1) / 2, words);
-      if (g.fixed) {
-        group_events<true>(p, g, tile.shift, words, n, rows);
-      } else {
-        group_events<false>(p, g, tile.shift, words, n, rows);
-      }
-      left -= n;
-    }
-  }
-  for (std::size_t index = 0; index < p.site_groups.size(); ++index) {
-    const SparseSiteGroup& g = p.site_groups[index];
-    s.tick = kSiteStream + index;
-    RareEvents hits{s, g.inv_log, std::uint64_t{g.num_sites} << p.log2_unit};
-    std::uint64_t trial;
-    std::uint32_t bits;
-    while (hits.next(&trial, &bits)) {
-      const SparseSite& site = p.sites[g.first_site + (trial >> p.log2_unit)];
-      const SparseBranch* branch = p.branches.data() + site.first_branch;
-      while (bits >= branch->upto) ++branch;
-      flip(p, branch->first, branch->count, rows + (trial & (shots - 1)) * stride);
-    }
-  }
-  for (std::size_t index = 0; index < p.coins.size(); ++index) {
-    s.tick = kCoinStream + index;
-    random_words(s, 0, shots / 128 + 1, words);
-    for (std::size_t w = 0; w < shots / 64; ++w) {
-      for (std::uint64_t bits = words[w]; bits; bits &= bits - 1) {
-        flip(p, p.coins[index].first, p.coins[index].count,
-             rows + (w * 64 + static_cast<std::size_t>(__builtin_ctzll(bits))) * stride);
-      }
-    }
-  }
-  if (!p.always.empty()) {
-    for (std::size_t shot = 0; shot < shots; ++shot) {
-      for (std::uint32_t b : p.always)
-        rows[shot * stride + (b >> 3)] ^= static_cast<std::uint8_t>(1u << (b & 7));
-    }
-  }
+  const std::size_t stride = p.row_bytes();
+  std::memset(rows, 0, stride << p.log2_unit);
+  sparse_unit(p, seed, unit, PackedRows{p, rows, stride}, words);
 }
 
 TW_TARGET_AVX512 void unit_avx512(const SparseProgram& p, std::uint64_t seed, std::uint64_t unit,
@@ -156,7 +118,7 @@ void unit_base(const SparseProgram& p, std::uint64_t seed, std::uint64_t unit, s
 
 void run_sparse_unit(const SparseProgram& program, std::uint64_t seed, std::uint64_t unit,
                      std::uint8_t* rows, std::vector<std::uint64_t>& scratch) {
-  scratch.resize(kChunk + 64);
+  scratch.resize(kSparseScratch);
   switch (cpu_level()) {
     case CpuLevel::kAvx512:
       return unit_avx512(program, seed, unit, rows, scratch.data());

@@ -146,10 +146,7 @@ class NearCliffordCompiler {
       case PrimKind::kRotation:
         return rotation(p);
       case PrimKind::kRepeat:
-        for (std::uint64_t k = 0; k < source_.repeats[p.b]; ++k) {
-          block(p.a);
-          if (source_.blocks[p.a].empty()) break;
-        }
+        for (std::uint64_t k = 0; k < source_.repeats[p.b]; ++k) block(p.a);
         return;
       case PrimKind::kObservablePauli:
         throw Error(ExitCode::kInput,

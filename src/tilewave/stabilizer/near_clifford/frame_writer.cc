@@ -8,11 +8,22 @@
 namespace tilewave::stabilizer {
 
 namespace {
+
 constexpr std::size_t kMostPrims = std::size_t{1} << 22;
+
+void check_length(std::uint64_t operations) {
+  if (operations <= kMostPrims) return;
+  throw Error(ExitCode::kResources,
+              "the circuit has gates beyond Clifford and, with its REPEAT blocks unrolled, more "
+              "than " +
+                  std::to_string(kMostPrims) + " operations: shorten the blocks");
+}
+
 }  // namespace
 
 FrameWriter::FrameWriter(const StabProgram& source, bool records)
     : source_(source), records_only_(records) {
+  check_length(count_unrolled(source));  // rotations that are added up are written nowhere
   out_.blocks.emplace_back();
   out_.lists = source.lists;
   out_.params = source.params;
@@ -24,13 +35,8 @@ FrameWriter::FrameWriter(const StabProgram& source, bool records)
 }
 
 void FrameWriter::emit(const Prim& p) {
-  if (out_.blocks[0].size() == kMostPrims) {
-    throw Error(ExitCode::kResources,
-                "the circuit has gates beyond Clifford and, with its REPEAT blocks unrolled, more "
-                "than " +
-                    std::to_string(kMostPrims) + " operations: shorten the blocks");
-  }
   out_.blocks[0].push_back(p);
+  check_length(out_.blocks[0].size());
 }
 
 void FrameWriter::set_list(Prim& p, std::span<const std::uint32_t> values) {

@@ -1,6 +1,7 @@
 #include "tilewave/stabilizer/near_clifford/history_tree.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tilewave::stabilizer {
 
@@ -144,40 +145,42 @@ void HistoryTree::go(std::uint32_t parent, bool outcome, std::uint32_t segment,
   (parent == kRoot ? first_without_sign_ : nodes_[parent].without_sign[outcome]) = node_;
 }
 
-bool HistoryTree::add_leaves(const DenseState& state, std::uint32_t segment, const Leaf& so_far,
-                             const std::vector<std::vector<std::uint64_t>>& columns,
-                             std::size_t most, std::vector<Leaf>& out) {
-  const double chance = state.chance(program_.dense[segments_[segment].measure]);
-  for (bool outcome : {false, true}) {
-    const double p = outcome ? chance : 1 - chance;
-    if (p == 0) continue;
-    Leaf next = so_far;
-    next.probability *= p;
-    if (outcome) {
-      for (std::size_t w = 0; w < next.flips.size(); ++w) next.flips[w] ^= columns[segment][w];
+// Calls itself where both outcomes may be, and so not deeper than there are leaves.
+bool HistoryTree::add_leaves(DenseState state, std::uint32_t segment, Leaf leaf,
+                             const std::vector<RowSpan>& columns, std::size_t most,
+                             std::vector<Leaf>& out) {
+  for (; segment < segments_.size(); ++segment) {
+    const double chance = state.chance(program_.dense[segments_[segment].measure]);
+    const auto follow = [&](bool outcome, DenseState& before, Leaf& way) {
+      way.probability *= outcome ? chance : 1 - chance;
+      if (outcome) columns[segment].flip(way.flips.data());
+      if (segment + 1 == segments_.size()) return;
+      read_signs(segment + 1, way.flips.data());
+      advance(before, segment, outcome, segment + 1, signs_.data());
+    };
+    if (chance > 0 && chance < 1) {
+      DenseState other = state;
+      Leaf way = leaf;
+      follow(false, other, way);
+      if (!add_leaves(std::move(other), segment + 1, std::move(way), columns, most, out))
+        return false;
     }
-    if (segment + 1 == segments_.size()) {
-      out.push_back(std::move(next));
-      if (out.size() > most) return false;
-      continue;
-    }
-    read_signs(segment + 1, next.flips.data());
-    DenseState behind = state;
-    advance(behind, segment, outcome, segment + 1, signs_.data());
-    if (!add_leaves(behind, segment + 1, next, columns, most, out)) return false;
+    follow(chance > 0, state, leaf);
   }
-  return true;
+  out.push_back(std::move(leaf));
+  return out.size() <= most;
 }
 
-std::vector<HistoryTree::Leaf> HistoryTree::default_leaves(
-    const std::vector<std::vector<std::uint64_t>>& columns, std::size_t most) {
+std::vector<HistoryTree::Leaf> HistoryTree::default_leaves(const std::vector<RowSpan>& columns,
+                                                           std::size_t row_words,
+                                                           std::size_t most) {
   std::vector<Leaf> out;
   if (segments_.empty()) return out;
-  const Leaf start{1, std::vector<std::uint64_t>(columns[0].size())};
+  Leaf start{1, std::vector<std::uint64_t>(row_words)};
   DenseState state;
   read_signs(0, start.flips.data());
   advance(state, kRoot, false, 0, signs_.data());
-  if (!add_leaves(state, 0, start, columns, most, out)) out.clear();
+  if (!add_leaves(std::move(state), 0, std::move(start), columns, most, out)) out.clear();
   return out;
 }
 

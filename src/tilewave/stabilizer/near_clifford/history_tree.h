@@ -17,6 +17,21 @@
 
 namespace tilewave::stabilizer {
 
+/// The words of a row from `first` on, those that are not all 0: what a Born bit flips is mostly near
+/// its record.
+struct RowSpan {
+  std::size_t first = 0;
+  std::vector<std::uint64_t> words;
+  void flip(std::uint64_t* row) const {
+    for (std::size_t w = 0; w < words.size(); ++w) row[first + w] ^= words[w];
+  }
+  bool meets(const std::uint64_t* row) const {
+    std::uint64_t any = 0;
+    for (std::size_t w = 0; w < words.size(); ++w) any |= row[first + w] & words[w];
+    return any != 0;
+  }
+};
+
 class HistoryTree {
  public:
   /// `first_sign`: the bit of a shot's row that is sign 0.
@@ -35,8 +50,9 @@ class HistoryTree {
     double probability;
     std::vector<std::uint64_t> flips;
   };
-  /// All of them, where these are at most `most`; `columns`: what each Born bit flips.
-  std::vector<Leaf> default_leaves(const std::vector<std::vector<std::uint64_t>>& columns,
+  /// All of them, where these are at most `most`; `columns`: what each Born bit flips in rows of
+  /// `row_words`.
+  std::vector<Leaf> default_leaves(const std::vector<RowSpan>& columns, std::size_t row_words,
                                    std::size_t most);
 
   std::uint64_t num_nodes() const { return nodes_.size(); }
@@ -63,9 +79,8 @@ class HistoryTree {
   std::uint32_t find(std::uint32_t parent, bool outcome, std::uint64_t hash) const;
   std::uint32_t add(std::uint32_t parent, bool outcome, std::uint32_t segment, std::uint64_t hash);
   void grow_table();
-  bool add_leaves(const DenseState& state, std::uint32_t segment, const Leaf& so_far,
-                  const std::vector<std::vector<std::uint64_t>>& columns, std::size_t most,
-                  std::vector<Leaf>& out);
+  bool add_leaves(DenseState state, std::uint32_t segment, Leaf leaf,
+                  const std::vector<RowSpan>& columns, std::size_t most, std::vector<Leaf>& out);
   // The amplitudes before the measurement of a node.
   void load(std::uint32_t node, DenseState& state) const;
   void advance(DenseState& state, std::uint32_t parent, bool outcome, std::uint32_t segment,

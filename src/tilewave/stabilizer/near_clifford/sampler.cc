@@ -21,10 +21,14 @@ constexpr int kLog2Guides = 10;
 constexpr std::size_t kGuides = std::size_t{1} << kLog2Guides;
 
 void flip_bit(BitRow& row, std::uint64_t bit) { row[bit / 64] ^= std::uint64_t{1} << (bit % 64); }
-bool overlaps(const BitRow& a, const std::uint64_t* b) {
-  std::uint64_t any = 0;
-  for (std::size_t w = 0; w < a.size(); ++w) any |= a[w] & b[w];
-  return any != 0;
+RowSpan span_of(const std::vector<std::uint64_t>& bits) {
+  RowSpan out;
+  if (bits.empty()) return out;
+  const auto [low, high] = std::minmax_element(bits.begin(), bits.end());
+  out.first = *low / 64;
+  out.words.resize(*high / 64 + 1 - out.first);
+  for (std::uint64_t bit : bits) flip_bit(out.words, bit - 64 * out.first);
+  return out;
 }
 
 // What each Born bit flips: the symptoms of the record that stands for it.
@@ -64,7 +68,7 @@ struct NearCliffordSampler::Worker {
 // The bits that must be zero, by when they are known.
 struct NearCliffordSampler::Checks {
   BitRow first, all;
-  std::vector<BitRow> behind;  // the Born bits; empty where nothing is known then
+  std::vector<RowSpan> behind;  // the Born bits; empty where nothing is known then
 };
 
 NearCliffordSampler::NearCliffordSampler(NearCliffordProgram program,
@@ -95,10 +99,10 @@ NearCliffordSampler::NearCliffordSampler(NearCliffordProgram program,
   }
   const std::uint64_t detectors = program_.frame.counts.detectors;
   for (const SymptomSet& set : BornColumns(program_).sets) {
-    BitRow column(words_);
+    std::vector<std::uint64_t> bits;
     for (Symptom s : set)
-      flip_bit(column, s & kObservableBit ? detectors + (s & ~kObservableBit) : s);
-    columns_.push_back(std::move(column));
+      bits.push_back(s & kObservableBit ? detectors + (s & ~kObservableBit) : s);
+    columns_.push_back(span_of(bits));
   }
   signs_.resize(words_);
   for (std::uint32_t j = 0; j < program_.num_signs; ++j) flip_bit(signs_, program_.num_bits + j);
@@ -115,7 +119,7 @@ void NearCliffordSampler::make_leaves() {
   if (std::ldexp(1.0, static_cast<int>(std::min<std::size_t>(open, 60))) > most) return;
   HistoryTree tree(program_, program_.num_bits, 0);
   double end = 0;
-  for (auto& leaf : tree.default_leaves(columns_, static_cast<std::size_t>(most))) {
+  for (auto& leaf : tree.default_leaves(columns_, words_, static_cast<std::size_t>(most))) {
     end += leaf.probability;
     leaf_ends_.push_back(end);
     leaves_.push_back(std::move(leaf.flips));
@@ -171,14 +175,14 @@ NearCliffordSampler::Checks NearCliffordSampler::checks_for(const BitRow& must_b
   checks.first = checks.all;
   checks.behind.resize(program_.num_born);
   for (std::uint32_t j = program_.num_born; j-- > 0;) {
-    BitRow now(words_);
-    std::uint64_t any = 0;
-    for (std::size_t w = 0; w < words_; ++w) {
-      now[w] = columns_[j][w] & checks.first[w];
-      checks.first[w] &= ~now[w];
-      any |= now[w];
+    if (!columns_[j].meets(checks.first.data())) continue;
+    RowSpan now = columns_[j];
+    for (std::size_t w = 0; w < now.words.size(); ++w) {
+      std::uint64_t& first = checks.first[now.first + w];
+      now.words[w] &= first;
+      first &= ~now.words[w];
     }
-    if (any) checks.behind[j] = std::move(now);
+    checks.behind[j] = std::move(now);
   }
   return checks;
 }
@@ -203,10 +207,8 @@ bool NearCliffordSampler::finish_shot(Worker& w, const Checks* checks, std::uint
     bool outcome = chance == 1;
     if (chance > 0 && chance < 1)
       outcome = static_cast<double>(born_bits(seed, shot, j) >> 11) * 0x1p-53 < chance;
-    if (outcome) {
-      for (std::size_t k = 0; k < words_; ++k) row[k] ^= columns_[j][k];
-    }
-    if (checks && !checks->behind[j].empty() && overlaps(checks->behind[j], row)) return false;
+    if (outcome) columns_[j].flip(row);
+    if (checks && checks->behind[j].meets(row)) return false;
     if (j + 1 == program_.num_born) return true;
     w.tree.next(outcome, row);
   }

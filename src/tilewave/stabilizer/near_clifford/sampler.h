@@ -63,7 +63,7 @@ class NearCliffordSampler {
   NearCliffordProgram program_;
   std::variant<SparseProgram, FrameProgram> frames_;
   std::uint64_t words_ = 0, block_shots_ = 0;
-  std::vector<BitRow> columns_;  // of Born bits
+  std::vector<RowSpan> columns_;  // of Born bits
   BitRow reference_, signs_;
   std::optional<WideTables> wide_;  // where the sparse engine makes rows of few words
   // The outcomes of shots with no sign set: what their Born bits flip, and up to which uniform number
