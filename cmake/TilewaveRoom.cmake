@@ -6,6 +6,30 @@
 # multiply-add that the source does not spell out, so that every machine and back end rounds alike.
 find_package(GTest QUIET)
 
+# tw_embed(SOURCE INC files...): writes files, named below tilewave/, as a C++ array of {name, text} to INC, which SOURCE includes.
+function(tw_embed source inc)
+  set(files ${ARGN})
+  list(TRANSFORM files PREPEND tilewave/)
+  list(JOIN files "|" joined)
+  set(paths "")
+  foreach(file ${files})
+    foreach(top src include)
+      if(EXISTS ${PROJECT_SOURCE_DIR}/${top}/${file})
+        list(APPEND paths ${PROJECT_SOURCE_DIR}/${top}/${file})
+      endif()
+    endforeach()
+  endforeach()
+  set(out ${CMAKE_CURRENT_BINARY_DIR}/${inc})
+  add_custom_command(
+    OUTPUT ${out}
+    COMMAND ${CMAKE_COMMAND} -DROOT=${PROJECT_SOURCE_DIR} "-DFILES=${joined}" -DOUT=${out}
+            -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
+    DEPENDS ${paths} ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
+    VERBATIM)
+  set_source_files_properties(${source} PROPERTIES OBJECT_DEPENDS ${out} SKIP_UNITY_BUILD_INCLUSION ON
+    COMPILE_OPTIONS "-I${CMAKE_CURRENT_BINARY_DIR}")
+endfunction()
+
 function(tw_room name)
   cmake_parse_arguments(ROOM "UNITY;LOOPS;STRICT_FP" "EXCLUDE" "DEPENDS;PRIVATE" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cc)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """check_embedded.py [ROOT]: GPU kernels that are compiled at run time find every header that they include.
 
-Their sources are embedded in the program, from the list `jit_files` of src/tilewave/statevec/CMakeLists.txt. A header that is
+Their sources are embedded in the program, from the lists `jit_files` of ROOMS' CMakeLists.txt. A header that is
 missing there would be noticed on a GPU only, where passes would stay with the interpreter. Where the compiler library NVRTC
 is installed, the headers are compiled as the program has them compiled; that takes no GPU.
 """
@@ -21,16 +21,21 @@ def load_compiler():
     return None
 
 
-def compile_problems(root, headers):
+# the room, and what its sources include
+ROOMS = {"statevec": "tilewave/statevec/cuda/jit_kernel.cuh", "parametric": "tilewave/parametric/cuda/compiled_pass.cuh"}
+
+
+def compile_problems(root, headers, first):
     """What NVRTC says of a program that includes them all; None where there is no NVRTC."""
     nvrtc = load_compiler()
     if nvrtc is None:
         return None
-    listed = re.search(r"kStandard\[\] = \{([^}]*)\}", (root / "src/tilewave/statevec/cuda/jit_files.cc").read_text())[1]
+    cache = (root / "src/tilewave/runtime/cuda/jit_cache.cc").read_text()
+    listed = re.search(r"with_standard_headers.*?for \(const char\* name : *\{([^}]*)\}", cache, re.S)[1]
     for name in re.findall(r'"([^"]+)"', listed):
-        headers = {**headers, name: headers["tilewave/statevec/cuda/jit_std.cuh"]}
+        headers = {**headers, name: headers["tilewave/runtime/cuda/jit_std.cuh"]}
     program, strings = ctypes.c_void_p(), ctypes.c_char_p * len(headers)
-    nvrtc.nvrtcCreateProgram(ctypes.byref(program), b'#include "tilewave/statevec/cuda/jit_kernel.cuh"\n', b"program.cu", len(headers),
+    nvrtc.nvrtcCreateProgram(ctypes.byref(program), f'#include "{first}"\n'.encode(), b"program.cu", len(headers),
                              strings(*(t.encode() for t in headers.values())), strings(*(n.encode() for n in headers)))
     options = [b"--gpu-architecture=sm_90", b"--std=c++20", b"-default-device"]
     if nvrtc.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options)) == 0:
@@ -42,28 +47,32 @@ def compile_problems(root, headers):
     return log.value.decode(errors="replace")
 
 
-def main():
-    root = Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
-    text = (root / "src/tilewave/statevec/CMakeLists.txt").read_text()
+def check_room(root, room, first):
+    text = (root / "src/tilewave" / room / "CMakeLists.txt").read_text()
     files = ["tilewave/" + name for name in re.search(r"set\(jit_files ([^)]*)\)", text)[1].split()]
     problems, headers = 0, {}
     for name in files:
         path = next((root / top / name for top in ("include", "src") if (root / top / name).exists()), None)
         if path is None:
-            print(f"jit_files names {name}, which does not exist")
+            print(f"jit_files of {room} names {name}, which does not exist")
             problems += 1
             continue
         headers[name] = path.read_text()
         for included in re.findall(r'^\s*#\s*include\s*"(tilewave/[^"]+)"', headers[name], re.M):
             if included not in files:
-                print(f"{path.relative_to(root)} includes {included}: add it to jit_files")
+                print(f"{path.relative_to(root)} includes {included}: add it to jit_files of {room}")
                 problems += 1
-    said = compile_problems(root, headers) if not problems else None
+    said = compile_problems(root, headers, first) if not problems else None
     if said:
         print(said)
         problems += 1
-    print(f"embedded: {len(files)} files, {'not compiled: no NVRTC' if said is None else 'compiled'}, {problems} problems")
-    return 1 if problems or not files else 0
+    print(f"embedded: {room}, {len(files)} files, {'not compiled: no NVRTC' if said is None else 'compiled'}, {problems} problems")
+    return problems + (not files)
+
+
+def main():
+    root = Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
+    return 1 if sum(check_room(root, room, first) for room, first in ROOMS.items()) else 0
 
 
 if __name__ == "__main__":

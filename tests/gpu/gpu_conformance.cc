@@ -11,7 +11,7 @@
 #include "tilewave/base/error.h"
 #include "tilewave/circuit/families.h"
 #include "tilewave/runtime/machine.h"
-#include "tilewave/statevec/cuda/jit_cache.h"
+#include "tilewave/runtime/cuda/jit_cache.h"
 #include "tilewave/statevec/state.h"
 #include "tilewave/statevec/testing/reference.h"
 
@@ -295,7 +295,7 @@ TEST_P(Gpu, compiled_passes_agree_with_the_interpreter) {
       std::vector<double> ones;
       double norm = 0;
       for (const char* jit : {"off", "all"}) {
-        cuda::JitCache::set_use(jit);
+        runtime::cuda::JitCache::set_use(jit);
         auto state = make(n);
         std::vector<cplx> product;
         for (int q = 0; q < n; ++q) {
@@ -339,7 +339,7 @@ TEST_P(Gpu, compiled_passes_agree_with_the_interpreter) {
       }
     }
   }
-  cuda::JitCache::set_use("auto");
+  runtime::cuda::JitCache::set_use("auto");
 }
 
 TEST_P(Gpu, norms_and_marginals_made_on_the_way) {

@@ -10,7 +10,7 @@
 #include "tilewave/base/error.h"
 #include "tilewave/circuit/families.h"
 #include "tilewave/runtime/cuda/driver.h"
-#include "tilewave/statevec/cuda/jit_cache.h"
+#include "tilewave/runtime/cuda/jit_cache.h"
 #include "tilewave/statevec/state.h"
 #include "tilewave/statevec/sweep.h"
 
@@ -164,9 +164,9 @@ class JitDriver : public FakeDriver {
 };
 
 TEST(GpuFaults, kernels_that_cannot_be_loaded_leave_their_passes_to_the_interpreter) {
-  cuda::JitCache::set_use("all");
+  runtime::cuda::JitCache::set_use("all");
   std::string why;
-  if (!cuda::JitCache::of_process(&why)) GTEST_SKIP() << "NO COMPILER: " << why;
+  if (!runtime::cuda::JitCache::of_process(&why)) GTEST_SKIP() << "NO COMPILER: " << why;
   for (const bool fails : {false, true}) {
     JitDriver fake;
     fake.load_status = fails ? cudaErrorInvalidKernelImage : cudaSuccess;
@@ -188,12 +188,12 @@ TEST(GpuFaults, kernels_that_cannot_be_loaded_leave_their_passes_to_the_interpre
     EXPECT_GT(fake.launched.size(), 1u);
     EXPECT_TRUE(fake.nothing_leaked());
   }
-  cuda::JitCache::set_use("auto");
+  runtime::cuda::JitCache::set_use("auto");
 }
 
 TEST(GpuFaults, what_else_compiles_is_refused) {
   EXPECT_NE(
-      failure([] { cuda::JitCache::set_use("yes"); }, ExitCode::kUsage).find("off, auto or all"),
+      failure([] { runtime::cuda::JitCache::set_use("yes"); }, ExitCode::kUsage).find("off, auto or all"),
       std::string::npos);
 }
 

@@ -1,6 +1,6 @@
 // What is around the compiler of passes: threads, processes, files, memory. The compiler is a fake
 // one, and so is the device.
-#include "tilewave/statevec/cuda/jit_cache.h"
+#include "tilewave/runtime/cuda/jit_cache.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -14,7 +14,7 @@
 #include "tilewave/runtime/cuda/driver.h"
 #include "tilewave/statevec/device_costs.h"
 
-namespace tilewave::statevec::cuda {
+namespace tilewave::runtime::cuda {
 namespace {
 
 namespace fs = std::filesystem;
@@ -44,7 +44,10 @@ class Surroundings : public testing::Environment {
 };
 const auto* const surroundings = testing::AddGlobalTestEnvironment(new Surroundings);
 
-class Device : public runtime::cuda::Driver {
+/// What the fake compiler takes as a source.
+const KernelKind kKind{{}, "kernel", 1 << 20};
+
+class Device : public Driver {
  public:
   cudaError_t status = cudaSuccess;
   int num_loaded = 0;
@@ -57,8 +60,8 @@ class Device : public runtime::cuda::Driver {
   }
 };
 
-runtime::CudaDevice hopper() {
-  runtime::CudaDevice device;
+CudaDevice hopper() {
+  CudaDevice device;
   device.major = 9;
   return device;
 }
@@ -79,12 +82,12 @@ TEST(JitCache, compiles_loads_and_finds_again) {
   EXPECT_NE(cache->description().find("NVRTC 13.99"), std::string::npos);
   EXPECT_NE(cache->description().find(Surroundings::folder.string()), std::string::npos);
   Device device;
-  const runtime::cuda::ScopedDriver scope(&device);
-  const auto one = cache->entry("good source", hopper());
-  EXPECT_EQ(cache->entry("good source", hopper()), one);
-  runtime::CudaDevice other = hopper();
+  const ScopedDriver scope(&device);
+  const auto one = cache->entry(kKind, "good source", hopper());
+  EXPECT_EQ(cache->entry(kKind, "good source", hopper()), one);
+  CudaDevice other = hopper();
   other.major = 10;
-  EXPECT_NE(cache->entry("good source", other), one);
+  EXPECT_NE(cache->entry(kKind, "good source", other), one);
   EXPECT_EQ(cache->function(*one), nullptr);
   cache->note(*one, 0.9 * kJitAfter_s);
   cache->wait();
@@ -104,9 +107,9 @@ TEST(JitCache, says_why_there_is_none) {
   ASSERT_TRUE(cache);
   Device device;
   device.status = cudaErrorInvalidKernelImage;
-  const runtime::cuda::ScopedDriver scope(&device);
-  const auto wrong = cache->entry("wrong source", hopper());
-  const auto refused = cache->entry("a source that no device takes", hopper());
+  const ScopedDriver scope(&device);
+  const auto wrong = cache->entry(kKind, "wrong source", hopper());
+  const auto refused = cache->entry(kKind, "a source that no device takes", hopper());
   for (const auto& entry : {wrong, refused}) cache->request(*entry);
   cache->wait();
   for (const auto& entry : {wrong, refused}) EXPECT_EQ(cache->function(*entry), nullptr);
@@ -114,7 +117,7 @@ TEST(JitCache, says_why_there_is_none) {
   EXPECT_EQ(device.num_loaded, 1);
   EXPECT_EQ(cache->why_not(*wrong), "a word that does not belong here");
   EXPECT_EQ(cache->refusal(), "a word that does not belong here");
-  EXPECT_NE(refused_passes().find("(a word that does not belong here)"), std::string::npos);
+  EXPECT_NE(statevec::refused_passes().find("(a word that does not belong here)"), std::string::npos);
   EXPECT_NE(cache->why_not(*refused), "");
 }
 
@@ -122,15 +125,15 @@ TEST(JitCache, says_why_there_is_none) {
 TEST(JitCache, programs_that_nobody_asks_for_are_forgotten) {
   JitCache* const cache = JitCache::of_process();
   ASSERT_TRUE(cache);
-  const auto held = cache->entry("held", hopper());
-  const auto made = cache->entry("made", hopper());
+  const auto held = cache->entry(kKind, "held", hopper());
+  const auto made = cache->entry(kKind, "made", hopper());
   cache->request(*made);
   cache->wait();
   const JitCache::Entry* const address = made.get();
-  for (int k = 0; k < 5000; ++k) cache->entry("source " + std::to_string(k), hopper());
+  for (int k = 0; k < 5000; ++k) cache->entry(kKind, "source " + std::to_string(k), hopper());
   EXPECT_LE(cache->num_entries(), kJitMostEntries);
-  EXPECT_EQ(cache->entry("held", hopper()), held);
-  EXPECT_EQ(cache->entry("made", hopper()).get(), address);
+  EXPECT_EQ(cache->entry(kKind, "held", hopper()), held);
+  EXPECT_EQ(cache->entry(kKind, "made", hopper()).get(), address);
 }
 
 // exit() while threads compile: they finish, and what they made is kept.
@@ -141,7 +144,7 @@ TEST(JitCacheDeathTest, a_process_that_ends_keeps_what_it_is_compiling) {
       {
         JitCache* const cache = JitCache::of_process();
         for (const char* source : {"slow one", "slow two", "slow three"})
-          cache->request(*cache->entry(source, hopper()));
+          cache->request(*cache->entry(kKind, source, hopper()));
         std::this_thread::sleep_for(300ms);
         std::exit(7);
       },
@@ -153,7 +156,7 @@ TEST(JitCacheDeathTest, a_process_that_ends_keeps_what_it_is_compiling) {
 TEST(JitCache, a_forked_process_ends) {
   JitCache* const cache = JitCache::of_process();
   ASSERT_TRUE(cache);
-  cache->request(*cache->entry("before the fork", hopper()));
+  cache->request(*cache->entry(kKind, "before the fork", hopper()));
   cache->wait();
   const pid_t child = fork();
   ASSERT_GE(child, 0);
@@ -173,4 +176,4 @@ TEST(JitCache, a_forked_process_ends) {
 }
 
 }  // namespace
-}  // namespace tilewave::statevec::cuda
+}  // namespace tilewave::runtime::cuda

@@ -3,11 +3,15 @@
 
 #include <cmath>
 #include <complex>
+#include <functional>
+#include <string>
+#include <tuple>
 #include <vector>
 
 #include "tilewave/base/error.h"
 #include "tilewave/parametric/function.h"
 #include "tilewave/parametric/gate_by_gate_test.h"
+#include "tilewave/runtime/cuda/jit_cache.h"
 #include "tilewave/runtime/machine.h"
 
 namespace tilewave::parametric {
@@ -35,12 +39,33 @@ std::vector<std::complex<double>> random_states(Random& random, std::uint32_t n,
   return states;
 }
 
-class Devices : public testing::TestWithParam<Precision> {
+// By the interpreter, and by kernels that are compiled for each function.
+class Devices : public testing::TestWithParam<std::tuple<Precision, bool>> {
  protected:
+  using JitCache = runtime::cuda::JitCache;
+
   void SetUp() override {
     if (runtime::cuda_devices().empty()) GTEST_SKIP() << "no CUDA device";
+    JitCache::set_use(compiles() ? "all" : "off");
+    std::string why;
+    if (compiles() && !JitCache::of_process(&why)) GTEST_SKIP() << "NO COMPILER: " << why;
   }
-  double tolerance() const { return GetParam() == Precision::kDouble ? 2e-12 : 2e-4; }
+  void TearDown() override {
+    if (const JitCache* const cache = JitCache::if_made()) {
+      EXPECT_EQ(cache->refusal(), "");
+    }
+    JitCache::set_use("auto");
+  }
+  static Precision precision() { return std::get<0>(GetParam()); }
+  static bool compiles() { return std::get<1>(GetParam()); }
+  static double tolerance() { return precision() == Precision::kDouble ? 2e-12 : 2e-4; }
+
+  /// Runs `call` until it is run as it is to be tested.
+  static void settle(const std::function<void()>& call) {
+    if (!compiles()) return;
+    call();
+    JitCache::of_process()->wait();
+  }
 };
 
 TEST_P(Devices, give_what_the_cpu_gives) {
@@ -58,9 +83,13 @@ TEST_P(Devices, give_what_the_cpu_gives) {
     const std::vector<double> values = random.angles(sets * p);
     std::vector<double> v(sets * num_observables);
     for (double& x : v) x = random.real();
-    const Function cpu(c, observables, {}), gpu(c, observables, on_device(GetParam()));
+    const Function cpu(c, observables, {}), gpu(c, observables, on_device(precision()));
     const auto initial = random_states(random, n, sets);
     const double scale = seed % 5 ? 1 : 50;
+    settle([&] {
+      std::vector<double> e(sets * num_observables), g(sets * p);
+      gpu.vjp({values.data(), sets}, v.data(), e.data(), g.data());
+    });
     for (const bool from_state : {false, true}) {
       Sets in{values.data(), sets};
       if (from_state) in.initial = initial.data();
@@ -93,11 +122,12 @@ TEST_P(Devices, give_what_the_cpu_gives) {
 TEST_P(Devices, give_the_same_bits_again) {
   Random random(7);
   const Circuit c = random_circuit(random, 14, 20, 200);
-  const Function f(c, {random_observable(random, 14, 50)}, on_device(GetParam()));
+  const Function f(c, {random_observable(random, 14, 50)}, on_device(precision()));
   const std::vector<double> values = random.angles(20);
   const double v = 1;
   std::vector<double> first(20), again(20);
   double e[2];
+  settle([&] { f.vjp({values.data(), 1}, &v, &e[0], first.data()); });
   f.vjp({values.data(), 1}, &v, &e[0], first.data());
   f.vjp({values.data(), 1}, &v, &e[1], again.data());
   EXPECT_EQ(e[0], e[1]);
@@ -122,10 +152,11 @@ TEST_P(Devices, read_more_derivatives_than_shared_memory_has_room_for) {
   }
   Random random(3);
   const std::vector<PauliSum> h = {random_observable(random, 13, 9)};
-  const Function cpu(c, h, {}), gpu(c, h, on_device(GetParam()));
+  const Function cpu(c, h, {}), gpu(c, h, on_device(precision()));
   const double v = 1;
   std::vector<double> want(values.size()), got(values.size());
   double e[2];
+  settle([&] { gpu.vjp({values.data(), 1}, &v, &e[1], got.data()); });
   cpu.vjp({values.data(), 1}, &v, &e[0], want.data());
   gpu.vjp({values.data(), 1}, &v, &e[1], got.data());
   EXPECT_NEAR(e[0], e[1], tolerance());
@@ -141,12 +172,13 @@ TEST_P(Devices, give_batches_of_every_size_what_single_sets_give) {
     const Circuit c = random_circuit(random, n, p, n == 12 ? 2500 : 80);
     const std::vector<PauliSum> observables = {random_observable(random, n, 7),
                                                random_observable(random, n, 70)};
-    const Function cpu(c, observables, {}), gpu(c, observables, on_device(GetParam()));
+    const Function cpu(c, observables, {}), gpu(c, observables, on_device(precision()));
     constexpr std::size_t kSets = 37;
     const std::vector<double> values = random.angles(kSets * p);
     std::vector<double> v(kSets * 2);
     for (double& x : v) x = random.real();
     std::vector<double> e[2], g[2], only(kSets * 2);
+    settle([&] { gpu.expectations({values.data(), kSets}, only.data()); });
     const Function* functions[] = {&cpu, &gpu};
     for (int k = 0; k < 2; ++k) {
       e[k].resize(kSets * 2), g[k].resize(kSets * p);
@@ -166,7 +198,7 @@ TEST_P(Devices, give_batches_of_every_size_what_single_sets_give) {
 TEST_P(Devices, give_many_more_sets_than_blocks) {
   Random random(11);
   const Circuit c = random_circuit(random, 4, 3, 20);
-  const Function f(c, {random_observable(random, 4, 3)}, on_device(GetParam()));
+  const Function f(c, {random_observable(random, 4, 3)}, on_device(precision()));
   constexpr std::size_t kSets = 40000;
   std::vector<double> values(kSets * 3), v(kSets, 1.0), e(kSets), g(kSets * 3);
   for (std::size_t k = 0; k < values.size(); ++k) values[k] = 0.001 * static_cast<double>(k % 9999);
@@ -179,11 +211,13 @@ TEST_P(Devices, give_many_more_sets_than_blocks) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Precisions, Devices,
-                         testing::Values(Precision::kDouble, Precision::kSingle),
-                         [](const auto& of) {
-                           return of.param == Precision::kDouble ? "double" : "single";
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Precisions, Devices,
+    testing::Combine(testing::Values(Precision::kDouble, Precision::kSingle), testing::Bool()),
+    [](const auto& of) {
+      return std::string(std::get<0>(of.param) == Precision::kDouble ? "double" : "single") +
+             (std::get<1>(of.param) ? "_compiled" : "");
+    });
 
 }  // namespace
 }  // namespace tilewave::parametric

@@ -1,5 +1,6 @@
-// Times of values and gradients through the C++ API, first call and median of repeated calls:
-//   parametric_rates DEVICE(cpu|cuda:0) FAMILY(layers|tfim) QUBITS LAYERS PRECISION(double|single) [SETS]
+// Times of values and gradients through the C++ API, of the first call and the median of the last of
+// those in SECONDS (10 on a GPU, where kernels of a function are compiled while it runs):
+//   parametric_rates DEVICE(cpu|cuda:0) FAMILY(layers|tfim) QUBITS LAYERS PRECISION(double|single) [SETS [SECONDS]]
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -58,7 +59,7 @@ int main(int argc, char** argv) {
   if (argc < 6) {
     std::fprintf(
         stderr,
-        "usage: parametric_rates cpu|cuda:0 layers|tfim QUBITS LAYERS double|single [SETS]\n");
+        "usage: parametric_rates cpu|cuda:0 layers|tfim QUBITS LAYERS double|single [SETS [SECONDS]]\n");
     return 2;
   }
   const auto n = static_cast<std::uint32_t>(std::atoi(argv[3]));
@@ -77,7 +78,9 @@ int main(int argc, char** argv) {
     values[k] = 0.1 + 0.37 * static_cast<double>(k % 17);
   std::vector<double> forward, both;
   tilewave::Function::ValueAndGradient last;
-  for (int k = 0; k < 8; ++k) {
+  const double all_s = argc > 7 ? std::atof(argv[7]) : std::strncmp(argv[1], "cuda", 4) ? 0 : 10;
+  const std::size_t kKept = 7;
+  while (both.size() <= kKept || seconds() - made < all_s) {
     const double first = seconds();
     f.expectations(values);
     const double middle = seconds();
@@ -86,8 +89,8 @@ int main(int argc, char** argv) {
     both.push_back(seconds() - middle);
   }
   const double first_ms = 1e3 * forward[0], first_both_ms = 1e3 * both[0];
-  forward.erase(forward.begin());
-  both.erase(both.begin());
+  forward.erase(forward.begin(), forward.end() - kKept);
+  both.erase(both.begin(), both.end() - kKept);
   std::printf(
       "%s %s %u qubits %s layers %zu parameters %s %zu sets: made in %.1f ms, value %.3f (first "
       "%.1f) ms, value and gradient %.3f (first %.1f) ms, E %.12g\n",

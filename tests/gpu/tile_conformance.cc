@@ -8,7 +8,8 @@
 
 #include "tilewave/runtime/cuda/driver.h"
 #include "tilewave/runtime/machine.h"
-#include "tilewave/statevec/cuda/jit_cache.h"
+#include "tilewave/runtime/cuda/jit_cache.h"
+#include "tilewave/statevec/cuda/jit_files.h"
 #include "tilewave/statevec/cuda/tile_launch.h"
 #include "tilewave/statevec/tile/jit_source.h"
 #include "tilewave/statevec/tile/random_pass.h"
@@ -121,7 +122,7 @@ enum class PassKind { kAny, kTurned, kChains };
 template <class T>
 void run_compiled(PassKind kind, int num_seeds, std::set<std::uint32_t>& kinds) {
   std::string why;
-  cuda::JitCache* const cache = cuda::JitCache::of_process(&why);
+  runtime::cuda::JitCache* const cache = runtime::cuda::JitCache::of_process(&why);
   if (!cache) GTEST_SKIP() << "NO COMPILER: " << why;
   const runtime::CudaDevice device = runtime::cuda_devices().front();
   rc::use_device(0);
@@ -131,7 +132,7 @@ void run_compiled(PassKind kind, int num_seeds, std::set<std::uint32_t>& kinds) 
     Plan plan;
     tile::TilePass program;
     std::size_t launcher;
-    std::shared_ptr<cuda::JitCache::Entry> entry;
+    std::shared_ptr<runtime::cuda::JitCache::Entry> entry;
     std::vector<std::byte> numbers;
     std::string name;
   };
@@ -165,7 +166,7 @@ void run_compiled(PassKind kind, int num_seeds, std::set<std::uint32_t>& kinds) 
           tile::jit_source(program, launchers[k].blocks(program.frame.op_set));
       if (!source) continue;
       tile::add_kinds(program, kinds);
-      auto entry = cache->entry(source->text, device);
+      auto entry = cache->entry(cuda::pass_kernels(), source->text, device);
       cache->request(*entry);
       cases.push_back({std::move(plan), std::move(program), k, std::move(entry),
                        std::move(source->numbers),
@@ -211,7 +212,7 @@ bool takes_turns(const tile::JitSource& source) {
 // Many blocks on every multiprocessor.
 TEST_F(TileConformance, blocks_that_take_turns) {
   std::string why;
-  cuda::JitCache* const cache = cuda::JitCache::of_process(&why);
+  runtime::cuda::JitCache* const cache = runtime::cuda::JitCache::of_process(&why);
   if (!cache) GTEST_SKIP() << "NO COMPILER: " << why;
   const runtime::CudaDevice device = runtime::cuda_devices().front();
   rc::use_device(0);
@@ -233,7 +234,7 @@ TEST_F(TileConformance, blocks_that_take_turns) {
     const auto source = tile::jit_source(program, launcher.blocks(program.frame.op_set));
     if (!source || !takes_turns(*source)) continue;
     tried = true;
-    const auto entry = cache->entry(source->text, device);
+    const auto entry = cache->entry(cuda::pass_kernels(), source->text, device);
     cache->request(*entry);
     cache->wait();
     const void* const kernel = cache->function(*entry);
@@ -251,9 +252,9 @@ TEST_F(TileConformance, blocks_that_take_turns) {
 // it did not wait for let another in once it is done.
 TEST_F(TileConformance, short_turns_are_mended) {
   std::string why;
-  cuda::JitCache* const cache = cuda::JitCache::of_process(&why);
+  runtime::cuda::JitCache* const cache = runtime::cuda::JitCache::of_process(&why);
   if (!cache) GTEST_SKIP() << "NO COMPILER: " << why;
-  const auto entry = cache->entry(
+  const auto entry = cache->entry(cuda::pass_kernels(), 
       "#include \"tilewave/statevec/cuda/jit_kernel.cuh\"\n"
       "extern \"C\" __global__ void tile_pass(unsigned* out) {\n"
       "  auto& turns = tilewave::statevec::cuda::jit_turns;\n"

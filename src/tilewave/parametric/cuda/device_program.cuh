@@ -68,6 +68,9 @@ class DeviceProgram {
                  stream, static_cast<const StageOp*>(ops_.data()), num_ops,
                  static_cast<const StageTerm*>(terms_.data()), num_terms, factors,
                  op_factors_.data(), term_factors_.data());
+    bind_tables(factors, stream);
+  }
+  void bind_tables(const Amplitude<T>* factors, const cuda::Stream& stream) {
     if (!num_tables_) return;
     cuda::launch(&make_tables<T>, dim3(num_tables_), dim3(threads_), 0, stream,
                  static_cast<const StageTable*>(tables_.data()),

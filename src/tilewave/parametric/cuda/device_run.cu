@@ -5,23 +5,22 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <string>
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
+#include "tilewave/parametric/cuda/compiled_run.cuh"
 #include "tilewave/parametric/cuda/device_program.cuh"
 #include "tilewave/parametric/cuda/pass_kernels.cuh"
 #include "tilewave/runtime/cuda/memory.h"
+#include "tilewave/runtime/timer.h"
 
 namespace tilewave::parametric {
 
 using namespace device;  // kernels, and what they work on
-
-namespace {
-constexpr std::size_t kMostKeptBytes = std::size_t{1} << 30;  // of a state, between calls
-}
 
 template <class T>
 struct DeviceRun<T>::Data {
@@ -36,16 +35,22 @@ struct DeviceRun<T>::Data {
   std::uint32_t multiprocessors = 1;
   cuda::Stream stream;
   std::optional<DeviceProgram<T>> program_there, back_there;
+  std::vector<bool> is_read;
+  std::map<std::pair<const void*, std::size_t>, std::uint32_t> blocks_known;
+  double spent_s = 0;  // in passes, until kernels of their own are worth it
+  bool asked = false;
+  std::optional<CompiledRun<T, false>> compiled;
+  std::optional<CompiledRun<T, true>> compiled_back;
   Array<A> psi, lam, factors, start;
   Array<double> sums, totals, far_sums;
-  std::vector<A> host_factors;
+  std::vector<std::pair<T, T>> host_factors;  // as `factors`
   std::vector<double> share;        // of an angle that its cosine is of
   std::complex<double> global = 1;  // the state's factor
   bool from_zero = true;
   std::vector<double> lam_dot;  // Re and Im of <lam|psi>, where they are known
 
-  Data(const Actions& of, const Strings& s, const std::vector<bool>& is_read, int device)
-      : actions(of), strings(s), index(device) {
+  Data(const Actions& of, const Strings& s, const std::vector<bool>& read, int device)
+      : actions(of), strings(s), index(device), is_read(read) {
     use();
     const cudaDeviceProp properties = properties_of(index);
     multiprocessors = static_cast<std::uint32_t>(properties.multiProcessorCount);
@@ -68,18 +73,45 @@ struct DeviceRun<T>::Data {
     totals = Array<double>(std::max<std::size_t>(program.read_angle.size(), 2), "derivatives");
   }
 
-  runtime::CudaDevice use() const { return cuda::use_device(index); }
+  runtime::CudaDevice use() const {
+    cuda::withdraw_idle(this);
+    return cuda::use_device(index);
+  }
+  ~Data() { cuda::withdraw_idle(this); }
 
   // ---- kernels ----
   static std::size_t sum_bytes(std::uint32_t count) {
     const std::size_t bytes = std::size_t{S::kThreads / 32} * count * sizeof(double);
     return bytes <= kMostSumBytes / S::kBlocks ? bytes : 0;
   }
-  template <class Kernel>
-  std::uint32_t blocks_for(Kernel* kernel, int threads, std::size_t shared,
-                           std::uint64_t tiles) const {
-    return static_cast<std::uint32_t>(std::min<std::uint64_t>(
-        tiles, blocks_at_a_time(index, reinterpret_cast<const void*>(kernel), threads, shared)));
+  std::uint32_t blocks_for(const void* kernel, int threads, std::size_t shared,
+                           std::uint64_t tiles) {
+    const auto [at, is_new] = blocks_known.try_emplace({kernel, shared}, 0);
+    if (is_new) at->second = blocks_at_a_time(index, kernel, threads, shared);
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(tiles, at->second));
+  }
+  template <bool kBack>
+  auto& compiled_of() {
+    if constexpr (kBack) {
+      return compiled_back;
+    } else {
+      return compiled;
+    }
+  }
+  // Passes have run for so long: from some point on kernels of their own are worth their compiling.
+  void note(double seconds) {
+    spent_s += seconds;
+    if (asked || !(cuda::JitCache::serves(0) ||  // all that can be
+                   (spent_s >= cuda::kJitAfter_s && cuda::JitCache::serves(spent_s))))
+      return;
+    asked = true;
+    const Passes planned = make_passes(actions, 0, kRow, is_read);
+    const runtime::CudaDevice device = use();
+    const cudaDeviceProp properties = properties_of(index);
+    compiled.emplace(planned, device, properties, stream);
+    compiled_back.emplace(planned, device, properties, stream);
+    compiled->bind(factors.data(), stream);
+    compiled_back->bind(factors.data(), stream);
   }
 
   Tiles tiles_of(std::uint64_t active, std::uint64_t zeros) const {
@@ -91,11 +123,15 @@ struct DeviceRun<T>::Data {
     return tiles;
   }
 
-  // Room for the sums of `blocks` blocks; null where shared memory has that of their warps.
-  double* need_sums(std::uint32_t blocks, std::uint32_t count) {
+  // Room for the sums of `blocks` blocks.
+  void need_sums(std::uint32_t blocks, std::uint32_t count) {
     const std::size_t all = std::size_t{blocks} * std::max<std::uint32_t>(count, 1);
     if (sums.count() < all) sums = Array<double>(all, "derivatives of blocks");
+  }
+  // The same for their warps; null where that is in shared memory.
+  double* need_far_sums(std::uint32_t blocks, std::uint32_t count) {
     if (count == 0 || sum_bytes(count)) return nullptr;
+    const std::size_t all = std::size_t{blocks} * count;
     if (far_sums.count() < all * (S::kThreads / 32))
       far_sums = Array<double>(all * (S::kThreads / 32), "derivatives");
     return far_sums.data();
@@ -144,24 +180,39 @@ struct DeviceRun<T>::Data {
     a.op_factors = there.op_factors();
     a.term_factors = there.term_factors();
     a.start = kBack && k == 0 ? start.data() : nullptr;
+    auto& own = compiled_of<kBack>();
+    const void* const kernel = own ? own->kernel(k) : nullptr;
+    const int threads = kernel ? own->threads() : P::kThreads;
     const std::size_t shared =
-        P::kTileBytes + pass.kept_program_bytes + sum_bytes(reads) +
-        P::kThreads * (pass.num_accumulators * kAccumulatorBytes + pass.num_kept * kAddressBytes);
-    const auto kernel = &run_pass<T, kBack>;
-    const std::uint32_t blocks = blocks_for(kernel, P::kThreads, shared, a.tiles.count);
+        kernel ? own->shared_bytes(k)
+               : P::kTileBytes + pass.kept_program_bytes + sum_bytes(reads) +
+                     P::kThreads * (pass.num_accumulators * kAccumulatorBytes +
+                                    pass.num_kept * kAddressBytes);
+    const auto interpreter = &run_pass<T, kBack>;
+    const std::uint32_t blocks =
+        blocks_for(kernel ? kernel : reinterpret_cast<const void*>(interpreter), threads, shared,
+                   a.tiles.count);
     a.tiles.stride = deposit_bits(blocks, a.tiles.outer);
-    if (kBack) a.far_sums = need_sums(blocks, reads);
+    if (kBack) need_sums(blocks, reads);
+    if (kBack && !kernel) a.far_sums = need_far_sums(blocks, reads);
     a.sums = sums.data();
-    cuda::launch(kernel, dim3(blocks), dim3(P::kThreads), shared, stream, a);
+    if (kernel) {
+      own->launch(kernel, k, blocks, a, host_factors, stream);
+    } else {
+      cuda::launch(interpreter, dim3(blocks), dim3(threads), shared, stream, a);
+    }
     if (kBack) add_up(blocks, reads, totals.data() + pass.first_read);
   }
 
   void move_forward() {
+    const runtime::Timer timer;
     for (std::size_t k = 0; k < program.passes.size(); ++k) {
       check_interrupt();
       const std::uint64_t zeros = zeros_before(k);
       launch_pass<false>(k, true, zeros, zeros);
     }
+    stream.synchronize();
+    note(timer.elapsed_s());
   }
 
   // ---- strings ----
@@ -210,9 +261,11 @@ struct DeviceRun<T>::Data {
       a.lam = lam.data();
       const std::size_t shared = S::kTileBytes + sum_bytes(a.num_sums);
       const auto kernel = &run_strings<T, kLam>;
-      const std::uint32_t blocks = blocks_for(kernel, S::kThreads, shared, a.tiles.count);
+      const std::uint32_t blocks = blocks_for(reinterpret_cast<const void*>(kernel), S::kThreads,
+                                              shared, a.tiles.count);
       a.tiles.stride = deposit_bits(blocks, a.tiles.outer);
-      a.far_sums = need_sums(blocks, a.num_sums);
+      need_sums(blocks, a.num_sums);
+      a.far_sums = need_far_sums(blocks, a.num_sums);
       a.sums = sums.data();
       cuda::launch(kernel, dim3(blocks), dim3(S::kThreads), shared, stream, a);
       add_up(blocks, a.num_sums, kept.totals.data());
@@ -257,9 +310,10 @@ std::span<const std::uint32_t> DeviceRun<T>::read_angles() const {
 template <class T>
 void DeviceRun<T>::rest() {
   Data& d = *data_;
-  if (d.psi.count() * sizeof(Amplitude<T>) <= kMostKeptBytes) return;
-  d.psi = {};
-  d.lam = {};
+  cuda::offer_idle(&d, d.index, [&d] {
+    d.psi = {};
+    d.lam = {};
+  });
 }
 
 template <class T>
@@ -280,9 +334,13 @@ void DeviceRun<T>::bind(const double* values, std::size_t, std::size_t num_param
     const double angle = d.share[k] * d.actions.angles[k].value({values, num_parameters});
     d.host_factors[k] = {static_cast<T>(std::cos(angle)), static_cast<T>(std::sin(angle))};
   }
-  d.factors.write(d.host_factors, d.stream);
+  static_assert(sizeof(Amplitude<T>) == sizeof(std::pair<T, T>));
+  cuda::copy(d.factors.data(), d.host_factors.data(), d.host_factors.size() * sizeof(Amplitude<T>),
+             d.stream);
   d.program_there->bind(d.factors.data(), d.stream);
   d.back_there->bind(d.factors.data(), d.stream);
+  if (d.compiled) d.compiled->bind(d.factors.data(), d.stream);
+  if (d.compiled_back) d.compiled_back->bind(d.factors.data(), d.stream);
 }
 
 template <class T>
@@ -294,7 +352,6 @@ void DeviceRun<T>::forward() {
   const Amplitude<T> one = {static_cast<T>(d.global.real()), static_cast<T>(d.global.imag())};
   cuda::copy(d.psi.data(), &one, sizeof one, d.stream);
   d.move_forward();
-  d.stream.synchronize();
 }
 
 template <class T>
@@ -312,7 +369,6 @@ void DeviceRun<T>::forward_from_state() {
   Data& d = *data_;
   d.from_zero = false;
   d.move_forward();
-  d.stream.synchronize();
 }
 
 template <class T>
@@ -369,6 +425,7 @@ template <class T>
 void DeviceRun<T>::backward(std::span<double> reads) {
   Data& d = *data_;
   const auto& passes = d.program.passes;
+  const runtime::Timer timer;
   std::fill(reads.begin(), reads.end(), 0.0);
   std::size_t first_pass = 0;  // before it nothing is read
   while (first_pass < passes.size() && passes[first_pass].num_reads == 0) ++first_pass;
@@ -385,6 +442,7 @@ void DeviceRun<T>::backward(std::span<double> reads) {
   if (first_pass == 0 && d.from_zero && !passes.empty())
     cuda::copy(&start, d.start.data(), sizeof start, d.stream);
   d.stream.synchronize();
+  d.note(timer.elapsed_s());
   const double tolerance = sizeof(T) == 8 ? 1e-8 : 1e-2;
   const std::complex<double> amplitude =
       std::complex<double>(start.re, start.im) * std::conj(d.global);

@@ -8,14 +8,10 @@
 
 #include <cstdint>
 
+#include "tilewave/parametric/cuda/amplitude.cuh"
 #include "tilewave/parametric/plan/stages.h"
 
 namespace tilewave::parametric::device {
-
-template <class T>
-struct alignas(2 * sizeof(T)) Amplitude {
-  T re, im;
-};
 
 /// The arrays of a StageProgram on the device.
 template <class T>
@@ -30,17 +26,6 @@ struct ProgramView {
   const Amplitude<T>* entries;
   const StageRead* reads;
 };
-
-template <class T>
-__device__ inline Amplitude<T> times(Amplitude<T> a, Amplitude<T> b) {
-  return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
-}
-
-template <class T>
-__device__ inline T sum_of_warp(T v) {
-  for (int step = 16; step; step >>= 1) v += __shfl_xor_sync(0xffffffffu, v, step);
-  return v;
-}
 
 // kRow bits of a tile, of which kReg choose the register.
 // kOne: one set of values for all tiles, whose factors stand beside the operations.

@@ -141,10 +141,10 @@ class Stager {
     const std::size_t program = pass_.num_ops * (sizeof(StageOp) + factor_bytes) +
                                 pass_.num_terms * (sizeof(StageTerm) + factor_bytes) +
                                 pass_.num_phases * sizeof(StagePhases) + 64;
-    if (program <= std::min(kMostProgramBytes, options_.shared_bytes / 2))
+    if (!options_.compiled && program <= std::min(kMostProgramBytes, options_.shared_bytes / 2))
       pass_.kept_program_bytes = static_cast<std::uint32_t>((program + 15) / 16 * 16);
     const std::size_t left = options_.shared_bytes - pass_.kept_program_bytes;
-    const std::size_t for_addresses = options_.reads ? left / 2 : left;
+    const std::size_t for_addresses = options_.reads && !options_.compiled ? left / 2 : left;
     pass_.num_kept =
         static_cast<std::uint32_t>(std::min(exchanges, for_addresses / (threads * kAddressBytes)));
     if (!options_.reads) return;
@@ -156,7 +156,8 @@ class Stager {
     };
     for (std::uint32_t k = pass_.first_op; k < pass_.first_op + pass_.num_ops; ++k) {
       StageOp& op = out_.ops[k];
-      if (op.kind == StageOpKind::kRotate && op.read >= 0 && pass_.num_accumulators < most) {
+      if (op.kind == StageOpKind::kRotate && op.read >= 0 && !options_.compiled &&
+          pass_.num_accumulators < most) {
         add(op.read, 0);
         op.accumulator = static_cast<std::int32_t>(pass_.num_accumulators++);
       }
@@ -165,6 +166,8 @@ class Stager {
       for (std::uint32_t m = 0; m < 1u << out_.register_bits; ++m) {
         const std::size_t before = out_.reads.size();
         if (pass_.num_accumulators >= most) break;
+        // a sum over a warp costs a compiled kernel no more than one or two accumulators
+        if (options_.compiled && phases.tabled[m] - phases.first[m] < kLeastTabled) continue;
         for (std::uint32_t j = phases.first[m]; j < phases.tabled[m]; ++j) {
           if (out_.terms[j].read >= 0) add(out_.terms[j].read, out_.terms[j].thread);
         }

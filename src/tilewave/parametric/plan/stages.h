@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tilewave/parametric/plan/passes.h"
+#include "tilewave/parametric/plan/stage_read.h"
 
 namespace tilewave::parametric {
 
@@ -82,12 +83,6 @@ struct StageMatrix {
   std::uint32_t row = 0, row_value = 0;  ///< controls
 };
 
-/// A derivative that the threads add up over all their tiles, each in a place of its own: at the end
-/// it is the sum over the threads that have all bits of `thread`.
-struct StageRead {
-  std::uint32_t read = 0, accumulator = 0, thread = 0;
-};
-
 struct StagePass {
   std::uint64_t active = 0;  ///< wires of the rows
   std::uint64_t zeros = 0;
@@ -134,6 +129,7 @@ struct StageOptions {
   std::size_t shared_bytes = 0;  ///< of a block, for the program, addresses and accumulators
   bool reads = false;            ///< derivatives are asked for
   bool tables = false;           ///< one set of values for all tiles: products of phases in tables
+  bool compiled = false;         ///< for a kernel of its own: nothing of the program is in memory
 };
 
 /// `passes` have no lanes. Every pass begins and ends with the highest bits of the row in registers.

@@ -26,6 +26,7 @@ cudaError_t Driver::device_properties(cudaDeviceProp* properties, int device) {
   return status;
 }
 
+cudaError_t Driver::current_device(int* device) { return cudaGetDevice(device); }
 cudaError_t Driver::set_device(int device) { return cudaSetDevice(device); }
 cudaError_t Driver::memory_info(std::size_t* free_bytes, std::size_t* total_bytes) {
   return cudaMemGetInfo(free_bytes, total_bytes);

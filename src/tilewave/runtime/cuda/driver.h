@@ -21,6 +21,7 @@ class Driver {
   virtual cudaError_t driver_version(int* version);
   virtual cudaError_t device_properties(cudaDeviceProp* properties, int device);
   virtual cudaError_t set_device(int device);
+  virtual cudaError_t current_device(int* device);
   virtual cudaError_t memory_info(std::size_t* free_bytes, std::size_t* total_bytes);
   virtual cudaError_t allocate(void** pointer, std::size_t num_bytes);
   virtual cudaError_t release(void* pointer);

@@ -1,18 +1,61 @@
 #include "tilewave/runtime/cuda/memory.h"
 
+#include <map>
+#include <mutex>
+#include <utility>
+
 #include "tilewave/base/error.h"
 
 namespace tilewave::runtime::cuda {
 
 namespace {
+
 constexpr std::size_t kAlignment = 256;
+
+// What is kept between calls and not needed, by owner.
+struct Idle {
+  std::mutex mutex;
+  std::map<const void*, std::pair<int, std::function<void()>>> offers;
+};
+Idle& idle() {
+  static auto* const one = new Idle;  // owners may outlive other statics
+  return *one;
+}
+
+// Takes memory; where there is too little, again once idle memory of the device is given back.
+cudaError_t allocate(void** pointer, std::size_t num_bytes) {
+  const cudaError_t status = driver().allocate(pointer, num_bytes);
+  int device = 0;
+  if (status != cudaErrorMemoryAllocation || driver().current_device(&device) != cudaSuccess)
+    return status;
+  {
+    const std::lock_guard lock(idle().mutex);
+    const auto released = std::erase_if(idle().offers, [&](const auto& offer) {
+      if (offer.second.first != device) return false;
+      offer.second.second();
+      return true;
+    });
+    if (!released) return status;
+  }
+  return driver().allocate(pointer, num_bytes);
+}
+
+}  // namespace
+
+void offer_idle(const void* owner, int device, std::function<void()> release) {
+  const std::lock_guard lock(idle().mutex);
+  idle().offers[owner] = {device, std::move(release)};
+}
+void withdraw_idle(const void* owner) {
+  const std::lock_guard lock(idle().mutex);
+  idle().offers.erase(owner);
 }
 
 DeviceReservation::DeviceReservation(const CudaDevice& device, double fraction)
     : num_bytes_(
           static_cast<std::size_t>(fraction * static_cast<double>(device.total_memory_bytes)) /
           kAlignment * kAlignment) {
-  const cudaError_t status = driver().allocate(&base_, num_bytes_);
+  const cudaError_t status = allocate(&base_, num_bytes_);
   if (status == cudaErrorMemoryAllocation) {
     base_ = nullptr;
     std::size_t free_bytes = 0, total_bytes = 0;
@@ -58,7 +101,7 @@ DeviceArena::DeviceArena(std::size_t num_bytes, const std::string& what,
                     " reserved are free): use a larger --memory-fraction, --precision single, or "
                     "fewer qubits");
   }
-  const cudaError_t status = driver().allocate(&base_, num_bytes);
+  const cudaError_t status = allocate(&base_, num_bytes);
   if (status == cudaErrorMemoryAllocation) {
     std::size_t free_bytes = 0, total_bytes = 0;
     (void)driver().memory_info(&free_bytes, &total_bytes);

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <tuple>
@@ -97,6 +98,12 @@ class PinnedBuffer {
   void* data_ = nullptr;
   std::size_t num_bytes_ = 0;
 };
+
+/// Memory that `owner` keeps on a device between calls and can do without: from now on any thread that
+/// finds too little memory there may call `release`, until the owner withdraws.
+void offer_idle(const void* owner, int device, std::function<void()> release);
+/// Waits for a release that has begun.
+void withdraw_idle(const void* owner);
 
 /// A share of a device's memory reserved once, from which the arenas of several owners are cut as a
 /// stack: what is given back is free again once nothing above it is in use.

@@ -7,6 +7,7 @@
 #include "tilewave/base/fingerprint.h"
 #include "tilewave/runtime/timer.h"
 #include "tilewave/statevec/cuda/cuda_state.cuh"
+#include "tilewave/statevec/cuda/jit_files.h"
 #include "tilewave/statevec/plan/pass_price.h"
 #include "tilewave/statevec/tile/device_numbers.h"
 #include "tilewave/statevec/tile/jit_source.h"
@@ -72,7 +73,7 @@ CudaState<T>::Kernel CudaState<T>::kernel_of(const tile::TilePass& program, cons
   std::optional<tile::JitSource> source =
       tile::jit_source(program, launcher_of(pass).blocks(program.frame.op_set));
   if (!source) return {};
-  return {JitCache::of_process()->entry(source->text, info_), std::move(source->numbers)};
+  return {JitCache::of_process()->entry(pass_kernels(), source->text, info_), std::move(source->numbers)};
 }
 
 template <class T>

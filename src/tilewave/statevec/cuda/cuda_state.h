@@ -8,14 +8,16 @@
 #include <optional>
 #include <vector>
 
+#include "tilewave/runtime/cuda/jit_cache.h"
 #include "tilewave/runtime/cuda/memory.h"
 #include "tilewave/runtime/machine.h"
-#include "tilewave/statevec/cuda/jit_cache.h"
 #include "tilewave/statevec/cuda/tile_launch.h"
 #include "tilewave/statevec/cuda/workspace.h"
 #include "tilewave/statevec/state.h"
 
 namespace tilewave::statevec::cuda {
+
+using runtime::cuda::JitCache;
 
 /// The device copy of a plan's tile programs, kept while the same plan is run again.
 struct LoweredPlan {

@@ -1,7 +1,9 @@
 #include "tilewave/statevec/cuda/jit_files.h"
 
-#include <string_view>
 #include <vector>
+
+#include "tilewave/statevec/tile/jit_source.h"
+#include "tilewave/statevec/tile/tile_tuning.h"
 
 namespace tilewave::statevec::cuda {
 
@@ -12,24 +14,15 @@ using runtime::cuda::SourceFile;
 constexpr SourceFile kHeaders[] = {
 #include "jit_files.inc"
 };
-/// Headers of the standard library, of which jit_std.cuh has what is needed.
-constexpr const char* kStandard[] = {"bit",     "cmath",         "complex", "cstddef",
-                                     "cstdint", "cstring",       "numbers", "type_traits",
-                                     "utility", "cuda_runtime.h"};
 
 }  // namespace
 
-std::span<const SourceFile> jit_files() {
-  static const auto* const files = [] {
-    auto* all = new std::vector<SourceFile>(std::begin(kHeaders), std::end(kHeaders));
-    const char* standard = "";
-    for (const SourceFile& file : kHeaders) {
-      if (std::string_view(file.name).ends_with("/jit_std.cuh")) standard = file.text;
-    }
-    for (const char* name : kStandard) all->push_back({name, standard});
-    return all;
-  }();
-  return *files;
+const runtime::cuda::KernelKind& pass_kernels() {
+  static const auto* const files =
+      new std::vector<SourceFile>(runtime::cuda::with_standard_headers(kHeaders));
+  static const runtime::cuda::KernelKind kind{*files, tile::kJitKernelName,
+                                              tile::kJitMostCodeBytes};
+  return kind;
 }
 
 }  // namespace tilewave::statevec::cuda

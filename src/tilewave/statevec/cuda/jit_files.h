@@ -2,12 +2,10 @@
 // in it as text.
 #pragma once
 
-#include <span>
-
-#include "tilewave/runtime/cuda/nvrtc.h"
+#include "tilewave/runtime/cuda/jit_cache.h"
 
 namespace tilewave::statevec::cuda {
 
-std::span<const runtime::cuda::SourceFile> jit_files();
+const runtime::cuda::KernelKind& pass_kernels();
 
 }  // namespace tilewave::statevec::cuda

@@ -1,4 +1,4 @@
-#include "tilewave/statevec/cuda/jit_cache.h"
+#include "tilewave/runtime/cuda/jit_cache.h"
 
 #include <elf.h>
 #include <sys/resource.h>
@@ -14,16 +14,9 @@
 #include "tilewave/base/error.h"
 #include "tilewave/runtime/cost_cache.h"
 #include "tilewave/runtime/cuda/driver.h"
-#include "tilewave/runtime/cuda/nvrtc.h"
 #include "tilewave/runtime/file_cache.h"
-#include "tilewave/statevec/cuda/jit_files.h"
-#include "tilewave/statevec/device_costs.h"
-#include "tilewave/statevec/tile/jit_source.h"
-#include "tilewave/statevec/tile/tile_tuning.h"
 
-namespace tilewave::statevec::cuda {
-
-namespace rc = runtime::cuda;
+namespace tilewave::runtime::cuda {
 
 namespace {
 
@@ -32,22 +25,20 @@ std::vector<std::string> options_for(const std::string& architecture) {
 }
 
 /// Everything that machine code depends on.
-std::string identity_of(const std::string& source, const std::string& architecture) {
-  static const std::uint64_t headers = [] {
-    std::string all;
-    for (const rc::SourceFile& file : jit_files()) all += std::string(file.name) + file.text;
-    return runtime::hash_of(all);
-  }();
-  std::string identity = "NVRTC " + rc::Nvrtc::load()->version() + ", headers " +
-                         std::to_string(headers) + ", at most " +
-                         std::to_string(tile::kJitMostCodeBytes) + " bytes";
+std::string identity_of(const KernelKind& kind, const std::string& source,
+                        const std::string& architecture) {
+  std::string headers;
+  for (const SourceFile& file : kind.files) headers += std::string(file.name) + file.text;
+  std::string identity = "NVRTC " + Nvrtc::load()->version() + ", headers " +
+                         std::to_string(hash_of(headers)) + ", at most " +
+                         std::to_string(kind.most_code_bytes) + " bytes";
   for (const std::string& option : options_for(architecture)) identity += ", " + option;
   return identity + "\n" + source;
 }
 
 /// Bytes of machine code of the kernel in a cubin, 0 where it is none.
-std::size_t code_bytes_of(const std::string& binary) {
-  const std::string wanted = std::string(".text.") + tile::kJitKernelName;
+std::size_t code_bytes_of(const std::string& binary, const char* kernel) {
+  const std::string wanted = std::string(".text.") + kernel;
   const auto read = [&](auto& to, std::size_t at) {
     if (at > binary.size() || binary.size() - at < sizeof to) return false;
     std::memcpy(&to, binary.data() + at, sizeof to);
@@ -71,10 +62,10 @@ std::size_t code_bytes_of(const std::string& binary) {
 
 /// Kernels of earlier runs; an empty one is known to be too long. Never destroyed: threads keep
 /// what they compile as the process ends.
-const runtime::FileCache& kept_kernels() {
+const FileCache& kept_kernels() {
   static const auto* const cache = [] {
-    const std::string costs = runtime::cost_file();
-    return new runtime::FileCache(costs.empty()
+    const std::string costs = cost_file();
+    return new FileCache(costs.empty()
                                       ? std::filesystem::path()
                                       : std::filesystem::path(costs).parent_path() / "kernels");
   }();
@@ -99,6 +90,18 @@ std::atomic<Use>& use() {
 }
 
 }  // namespace
+
+std::vector<SourceFile> with_standard_headers(std::span<const SourceFile> headers) {
+  std::vector<SourceFile> all(headers.begin(), headers.end());
+  const char* standard = "";
+  for (const SourceFile& file : headers) {
+    if (std::string_view(file.name).ends_with("/jit_std.cuh")) standard = file.text;
+  }
+  for (const char* name : {"bit", "cmath", "complex", "cstddef", "cstdint", "cstring", "numbers",
+                           "type_traits", "utility", "cuda_runtime.h"})
+    all.push_back({name, standard});
+  return all;
+}
 
 void JitCache::set_use(const std::string& name) { use() = use_named(name); }
 
@@ -133,7 +136,7 @@ JitCache* JitCache::of_process(std::string* why) {
     const pid_t process = getpid();
     std::string reason;
     Owned() {
-      if (rc::Nvrtc::load(&reason)) cache = new JitCache;
+      if (Nvrtc::load(&reason)) cache = new JitCache;
       made_cache().store(cache, std::memory_order_release);
     }
     ~Owned() {
@@ -160,11 +163,11 @@ void JitCache::finish() {
   for (std::thread& worker : workers_) worker.join();
 }
 
-std::shared_ptr<JitCache::Entry> JitCache::entry(std::string_view source,
-                                                 const runtime::CudaDevice& device) {
+std::shared_ptr<JitCache::Entry> JitCache::entry(const KernelKind& kind, std::string_view source,
+                                                 const CudaDevice& device) {
   const std::string architecture =
       "sm_" + std::to_string(device.major) + std::to_string(device.minor);
-  auto made = std::make_shared<Entry>(architecture, source);
+  auto made = std::make_shared<Entry>(kind, architecture, source);
   const std::lock_guard lock(mutex_);
   if (const auto found = entries_.find(made->text_); found != entries_.end()) return found->second;
   if (entries_.size() >= kJitMostEntries) {
@@ -190,7 +193,7 @@ const void* JitCache::function(Entry& entry) {
   if (entry.stage_ != Stage::kMade) return entry.function_;
   const void* function = nullptr;
   const cudaError_t status =
-      rc::driver().load_kernel(&function, entry.binary_.data(), tile::kJitKernelName);
+      driver().load_kernel(&function, entry.binary_.data(), entry.kind_.name);
   entry.binary_ = {};  // the driver has a copy
   if (status == cudaSuccess) {
     entry.function_ = function;
@@ -274,11 +277,11 @@ void JitCache::work() {
 void JitCache::make(Entry& entry) {
   using Stage = Entry::Stage;
   const std::string source = entry.source(), architecture = entry.architecture();
-  const std::string identity = identity_of(source, architecture);
+  const std::string identity = identity_of(entry.kind_, source, architecture);
   std::optional<std::string> kept = kept_kernels().find(identity);
   if (!kept) {
-    rc::Nvrtc::Program program =
-        rc::Nvrtc::load()->compile(source, jit_files(), options_for(architecture));
+    Nvrtc::Program program =
+        Nvrtc::load()->compile(source, entry.kind_.files, options_for(architecture));
     if (program.binary.empty()) {
       {
         const std::lock_guard lock(mutex_);
@@ -289,7 +292,7 @@ void JitCache::make(Entry& entry) {
       return;
     }
     kept = std::move(program.binary);
-    if (code_bytes_of(*kept) > tile::kJitMostCodeBytes) kept->clear();
+    if (code_bytes_of(*kept, entry.kind_.name) > entry.kind_.most_code_bytes) kept->clear();
     kept_kernels().keep(identity, *kept);
   }
   std::string binary = std::move(*kept);
@@ -301,27 +304,8 @@ void JitCache::make(Entry& entry) {
 
 std::string JitCache::description() const {
   const std::string folder = kept_kernels().folder().string();
-  return "NVRTC " + rc::Nvrtc::load()->version() +
+  return "NVRTC " + Nvrtc::load()->version() +
          (folder.empty() ? ", kernels are not kept" : ", kernels kept in " + folder);
 }
 
-}  // namespace tilewave::statevec::cuda
-
-namespace tilewave::statevec {
-
-std::string compiled_passes() {
-  std::string why;
-  const cuda::JitCache* const cache = cuda::JitCache::of_process(&why);
-  return cache ? cache->description() : "none: " + why;
-}
-
-std::string refused_passes() {
-  const cuda::JitCache* const cache = cuda::JitCache::if_made();
-  const std::string refusal = cache ? cache->refusal() : "";
-  if (refusal.empty()) return "";
-  return "passes are interpreted, which may take several times as long: their kernels do not "
-         "compile here (" +
-         refusal.substr(0, refusal.find('\n')) + ")";
-}
-
-}  // namespace tilewave::statevec
+}  // namespace tilewave::runtime::cuda

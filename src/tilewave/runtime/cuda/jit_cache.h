@@ -1,4 +1,4 @@
-// Kernels compiled for single tile programs (jit_kernel.cuh), made in the background while the
+// Kernels whose source is made at run time, for one program each, compiled in the background while an
 // interpreter runs, and kept on disk. A process compiles what has run for kJitAfter_s in it, by
 // prediction.
 #pragma once
@@ -9,6 +9,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -17,9 +18,10 @@
 
 #include <unistd.h>
 
+#include "tilewave/runtime/cuda/nvrtc.h"
 #include "tilewave/runtime/machine.h"
 
-namespace tilewave::statevec::cuda {
+namespace tilewave::runtime::cuda {
 
 /// A pass that has taken so many seconds in all is worth the two that compiling it takes.
 inline constexpr double kJitAfter_s = 0.3;
@@ -28,13 +30,24 @@ inline constexpr double kJitShortestPass_s = 3e-4;
 /// From so many programs on, those that nobody holds and nobody asked a kernel for are forgotten.
 inline constexpr std::size_t kJitMostEntries = 1000;
 
+/// What sources of one kind have in common.
+struct KernelKind {
+  std::span<const SourceFile> files;  ///< what they may include
+  const char* name;                   ///< of the kernel in each
+  std::size_t most_code_bytes;        ///< longer machine code is not used
+};
+
+/// Headers of this program as a source may include them, and those of the standard library, of which
+/// the one among them called jit_std.cuh has what is needed. For a static, which outlives all kernels.
+std::vector<SourceFile> with_standard_headers(std::span<const SourceFile> headers);
+
 class JitCache {
  public:
   /// One kernel of the process.
   class Entry {
    public:
-    Entry(const std::string& architecture, std::string_view source)
-        : text_(architecture + "\n"), source_at_(text_.size()) {
+    Entry(const KernelKind& kind, const std::string& architecture, std::string_view source)
+        : kind_(kind), text_(architecture + "\n"), source_at_(text_.size()) {
       text_ += source;
     }
 
@@ -44,6 +57,7 @@ class JitCache {
     std::string architecture() const { return text_.substr(0, source_at_ - 1); }
     std::string source() const { return text_.substr(source_at_); }
 
+    const KernelKind& kind_;
     std::string text_;  // architecture and source
     const std::size_t source_at_;
     std::atomic<Stage> stage_ = Stage::kNew;
@@ -67,8 +81,9 @@ class JitCache {
   JitCache(const JitCache&) = delete;
   JitCache& operator=(const JitCache&) = delete;
 
-  /// The entry of a source (jit_source.h) and a device.
-  std::shared_ptr<Entry> entry(std::string_view source, const runtime::CudaDevice& device);
+  /// The entry of a source and a device. `kind` is a static.
+  std::shared_ptr<Entry> entry(const KernelKind& kind, std::string_view source,
+                               const CudaDevice& device);
   std::size_t num_entries() const;
   /// The kernel, for launches; null as long as there is none. Loads it on first use.
   const void* function(Entry& entry);
@@ -104,4 +119,4 @@ class JitCache {
   std::vector<std::thread> workers_;
 };
 
-}  // namespace tilewave::statevec::cuda
+}  // namespace tilewave::runtime::cuda

@@ -1,0 +1,46 @@
+// The source of a kernel for one pass (cuda/compiled_pass.cuh): what is the same for all values of the
+// parameters, as code. Compiled at run time where a function runs often.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tilewave/parametric/plan/stages.h"
+
+namespace tilewave::parametric {
+
+/// The name of the kernel in such a source.
+inline constexpr char kCompiledPassName[] = "parametric_pass";
+
+struct PassSourceOptions {
+  bool single = false;
+  bool back = false;
+  int ahead = 0;   ///< amplitudes of a thread, of both states, that are copied ahead
+  int blocks = 1;  ///< of a multiprocessor
+};
+
+struct PassSource {
+  std::string text;
+  bool back = false;
+  std::vector<std::uint32_t> factors, lifts;  ///< the angle of each
+  /// Of each weight: how many lifts come before it, and what it is besides.
+  std::vector<std::pair<std::uint32_t, double>> weights;
+  std::vector<std::uint16_t> reads;  ///< the derivative of each slot
+};
+
+/// CompiledNumbers of a pass, whose `read` never changes. `factors`: cosine and sine of each angle (of
+/// its half where it rotates).
+template <class T>
+std::vector<std::byte> fill_numbers(const PassSource& source,
+                                    const std::vector<std::pair<T, T>>& factors);
+
+/// None for passes with matrices, and for those whose factors no argument has room for. `program` is
+/// made for compiled kernels (StageOptions).
+std::optional<PassSource> pass_source(const StageProgram& program, std::size_t pass,
+                                      const PassSourceOptions& options);
+
+}  // namespace tilewave::parametric
