@@ -22,7 +22,7 @@ def load_compiler():
 
 
 # the room, and what its sources include
-ROOMS = {"statevec": "tilewave/statevec/cuda/jit_kernel.cuh", "parametric": "tilewave/parametric/cuda/compiled_pass.cuh"}
+ROOMS = {"statevec": "tilewave/statevec/cuda/jit_kernel.cuh", "parametric": "tilewave/parametric/cuda/compiled_strings.cuh"}
 
 
 def compile_problems(root, headers, first):

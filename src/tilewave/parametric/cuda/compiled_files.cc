@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "tilewave/parametric/plan/pass_source.h"
+#include "tilewave/parametric/plan/source_text.h"
 
 namespace tilewave::parametric::device {
 
@@ -17,10 +17,10 @@ constexpr std::size_t kMostCodeBytes = std::size_t{192} << 10;
 
 }  // namespace
 
-const runtime::cuda::KernelKind& compiled_passes() {
+const runtime::cuda::KernelKind& compiled_kernels() {
   static const auto* const files =
       new std::vector<SourceFile>(runtime::cuda::with_standard_headers(kHeaders));
-  static const runtime::cuda::KernelKind kind{*files, kCompiledPassName, kMostCodeBytes};
+  static const runtime::cuda::KernelKind kind{*files, kCompiledName, kMostCodeBytes};
   return kind;
 }
 

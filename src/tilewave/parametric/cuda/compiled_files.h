@@ -5,6 +5,6 @@
 
 namespace tilewave::parametric::device {
 
-const runtime::cuda::KernelKind& compiled_passes();
+const runtime::cuda::KernelKind& compiled_kernels();
 
 }  // namespace tilewave::parametric::device

@@ -67,7 +67,7 @@ class CompiledRun {
       step.shared = shape_.bytes<T>() + static_cast<unsigned>(shape_.threads()) * (pass.num_kept * kAddressBytes +
                                                pass.num_accumulators * kAccumulatorBytes);
       step.first_accumulated = pass.first_accumulated;
-      step.entry = cache->entry(compiled_passes(), source->text, device);
+      step.entry = cache->entry(compiled_kernels(), source->text, device);
       step.source = *std::move(source);
       step.source.text = {};
       cache->request(*step.entry);

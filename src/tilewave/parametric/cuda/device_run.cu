@@ -13,6 +13,7 @@
 #include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
 #include "tilewave/parametric/cuda/compiled_run.cuh"
+#include "tilewave/parametric/cuda/compiled_sweep.cuh"
 #include "tilewave/parametric/cuda/device_program.cuh"
 #include "tilewave/parametric/cuda/pass_kernels.cuh"
 #include "tilewave/runtime/cuda/memory.h"
@@ -21,6 +22,11 @@
 namespace tilewave::parametric {
 
 using namespace device;  // kernels, and what they work on
+
+namespace {
+// What is compiled as one kernel: its code is within the instruction cache, and made in seconds.
+constexpr std::size_t kMostPassCost = 200;
+}  // namespace
 
 template <class T>
 struct DeviceRun<T>::Data {
@@ -37,8 +43,7 @@ struct DeviceRun<T>::Data {
   std::optional<DeviceProgram<T>> program_there, back_there;
   std::vector<bool> is_read;
   std::map<std::pair<const void*, std::size_t>, std::uint32_t> blocks_known;
-  double spent_s = 0;  // in passes, until kernels of their own are worth it
-  bool asked = false;
+  double spent_s[2] = {}, swept_s[2] = {};  // forward and back; without lam and with it
   std::optional<CompiledRun<T, false>> compiled;
   std::optional<CompiledRun<T, true>> compiled_back;
   Array<A> psi, lam, factors, start;
@@ -55,7 +60,7 @@ struct DeviceRun<T>::Data {
     const cudaDeviceProp properties = properties_of(index);
     multiprocessors = static_cast<std::uint32_t>(properties.multiProcessorCount);
     actions.num_wires = std::max(actions.num_wires, kRow);  // further wires stay |0>
-    const Passes planned = make_passes(actions, 0, kRow, is_read);
+    const Passes planned = make_passes(actions, 0, kRow, is_read, kMostPassCost);
     program = make_stages(planned, {Shape<T, false>::kReg, kBankBits<T>,
                                     free_shared_bytes<T, false>(properties), false, true});
     back = make_stages(planned,
@@ -98,20 +103,20 @@ struct DeviceRun<T>::Data {
       return compiled;
     }
   }
+  static bool is_worth(double each_s) {
+    return cuda::JitCache::serves(0) ||  // all are
+           (each_s >= cuda::kJitAfter_s && cuda::JitCache::serves(each_s));
+  }
   // Passes have run for so long: from some point on kernels of their own are worth their compiling.
+  template <bool kBack>
   void note(double seconds) {
-    spent_s += seconds;
-    if (asked || !(cuda::JitCache::serves(0) ||  // all that can be
-                   (spent_s >= cuda::kJitAfter_s && cuda::JitCache::serves(spent_s))))
-      return;
-    asked = true;
-    const Passes planned = make_passes(actions, 0, kRow, is_read);
-    const runtime::CudaDevice device = use();
-    const cudaDeviceProp properties = properties_of(index);
-    compiled.emplace(planned, device, properties, stream);
-    compiled_back.emplace(planned, device, properties, stream);
-    compiled->bind(factors.data(), stream);
-    compiled_back->bind(factors.data(), stream);
+    auto& own = compiled_of<kBack>();
+    if (own) return;
+    spent_s[kBack] += seconds;
+    if (!is_worth(spent_s[kBack] / static_cast<double>(program.passes.size() + 1))) return;
+    own.emplace(make_passes(actions, 0, kRow, is_read, kMostPassCost), use(), properties_of(index),
+                stream);
+    own->bind(factors.data(), stream);
   }
 
   Tiles tiles_of(std::uint64_t active, std::uint64_t zeros) const {
@@ -212,7 +217,7 @@ struct DeviceRun<T>::Data {
       launch_pass<false>(k, true, zeros, zeros);
     }
     stream.synchronize();
-    note(timer.elapsed_s());
+    note<false>(timer.elapsed_s());
   }
 
   // ---- strings ----
@@ -223,6 +228,7 @@ struct DeviceRun<T>::Data {
     std::vector<Array<StringSegment<(1 << S::kReg)>>> segments;
     std::vector<Array<DeviceString<T>>> strings;
     Array<double> totals;
+    std::vector<CompiledSweep<T>> compiled;
   };
   KeptSweeps of_lam, of_observables;
 
@@ -245,6 +251,7 @@ struct DeviceRun<T>::Data {
   void run_sweeps(KeptSweeps& kept, const StringWeights& weights, std::uint32_t num_sums,
                   std::vector<double>& out) {
     keep(kept, weights, num_sums);
+    const runtime::Timer timer;
     cuda::check(cuda::driver().fill(kept.totals.data(), 0, kept.totals.count() * sizeof(double),
                                     stream.get()),
                 "clear sums");
@@ -259,20 +266,33 @@ struct DeviceRun<T>::Data {
       a.adds = k > 0;
       a.psi = psi.data();
       a.lam = lam.data();
-      const std::size_t shared = S::kTileBytes + sum_bytes(a.num_sums);
-      const auto kernel = &run_strings<T, kLam>;
-      const std::uint32_t blocks = blocks_for(reinterpret_cast<const void*>(kernel), S::kThreads,
-                                              shared, a.tiles.count);
+      const void* const own = kept.compiled.empty() ? nullptr : kept.compiled[k].kernel();
+      const auto interpreter = &run_strings<T, kLam>;
+      const std::size_t shared = own ? CompiledSweep<T>::kSharedBytes
+                                     : S::kTileBytes + sum_bytes(a.num_sums);
+      const std::uint32_t blocks =
+          blocks_for(own ? own : reinterpret_cast<const void*>(interpreter),
+                     own ? CompiledSweep<T>::kThreads : S::kThreads, shared, a.tiles.count);
       a.tiles.stride = deposit_bits(blocks, a.tiles.outer);
       need_sums(blocks, a.num_sums);
-      a.far_sums = need_far_sums(blocks, a.num_sums);
+      if (!own) a.far_sums = need_far_sums(blocks, a.num_sums);
       a.sums = sums.data();
-      cuda::launch(kernel, dim3(blocks), dim3(S::kThreads), shared, stream, a);
+      if (own) {
+        kept.compiled[k].launch(own, blocks, a, stream);
+      } else {
+        cuda::launch(interpreter, dim3(blocks), dim3(S::kThreads), shared, stream, a);
+      }
       add_up(blocks, a.num_sums, kept.totals.data());
     }
     out.resize(2 * std::size_t{num_sums});
     cuda::copy(out.data(), kept.totals.data(), out.size() * sizeof(double), stream);
     stream.synchronize();
+    swept_s[kLam] += timer.elapsed_s();
+    if (!kept.compiled.empty() || sweeps.empty() ||
+        !is_worth(swept_s[kLam] / static_cast<double>(sweeps.size())))
+      return;
+    for (const StringSweep& sweep : sweeps)
+      kept.compiled.emplace_back(sweep, weights, num_sums, kLam, use(), properties_of(index));
   }
 
   // ---- amplitudes of the host ----
@@ -442,7 +462,7 @@ void DeviceRun<T>::backward(std::span<double> reads) {
   if (first_pass == 0 && d.from_zero && !passes.empty())
     cuda::copy(&start, d.start.data(), sizeof start, d.stream);
   d.stream.synchronize();
-  d.note(timer.elapsed_s());
+  d.template note<true>(timer.elapsed_s());
   const double tolerance = sizeof(T) == 8 ? 1e-8 : 1e-2;
   const std::complex<double> amplitude =
       std::complex<double>(start.re, start.im) * std::conj(d.global);

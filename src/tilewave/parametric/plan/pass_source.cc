@@ -5,26 +5,12 @@
 #include <cmath>
 #include <cstring>
 
-#include "tilewave/base/bits.h"
+#include "tilewave/parametric/plan/source_text.h"
 
 namespace tilewave::parametric {
 namespace {
 
 constexpr std::size_t kMostFactors = 900, kMostReads = 450;  // of an argument, of shared memory
-
-std::string hex(std::uint64_t value) {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::string digits;
-  for (; value; value >>= 4) digits.insert(digits.begin(), kDigits[value & 15]);
-  return digits.empty() ? "0" : "0x" + digits + (digits.size() > 8 ? "ull" : "u");
-}
-
-template <class... Numbers>
-std::string arguments(Numbers... numbers) {
-  std::string out;
-  ((out += (out.empty() ? "" : ", ") + std::to_string(numbers)), ...);
-  return "<" + out + ">";
-}
 
 class Writer {
  public:
@@ -40,39 +26,23 @@ class Writer {
       return std::nullopt;
     if (!out_.lifts.empty()) line("m.rescale();");
     out_.back = options_.back;
-    const std::string type = options_.single ? "float" : "double";
-    const int threads = 1 << (p_.row_bits - p_.register_bits);
-    std::string& text = out_.text;
-    text = "#include \"tilewave/parametric/cuda/compiled_pass.cuh\"\n"
-           "namespace tilewave::parametric::device {\n"
-           "struct Program {\n  using Number = " + type + ";\n";
-    const auto constant = [&](const char* name, std::size_t value) {
-      text += "  static constexpr int " + std::string(name) + " = " + std::to_string(value) + ";\n";
-    };
-    constant("kRow", static_cast<std::size_t>(p_.row_bits));
-    constant("kReg", static_cast<std::size_t>(p_.register_bits));
-    constant("kBack", options_.back);
-    constant("kAhead", static_cast<std::size_t>(options_.ahead));
-    constant("kNumFactors", out_.factors.size());
-    constant("kNumLifts", out_.lifts.size());
-    constant("kNumWeights", out_.weights.size());
-    constant("kNumReads", out_.reads.size());
-    constant("kNumAll", pass_.num_reads);
-    constant("kNumKept", pass_.num_kept);
-    constant("kNumAccumulators", pass_.num_accumulators);
-    constant("kNumAccumulated", pass_.num_accumulated);
-    text += "  static constexpr CompiledWires kWires = {{";
-    for_each_bit(pass_.active, [&](int w) { text += std::to_string(w) + ", "; });
-    text += "}};\n  static constexpr CompiledExchange kExchanges[] = {" + exchanges_ +
-            (exchanges_.empty() ? "{}" : "") + "};\n  template <class M>\n" +
-            "  static __device__ __forceinline__ void run(M& m) {\n" + body_ + "  }\n};\n}\n" +
-            "extern \"C\" __global__ __launch_bounds__(" + std::to_string(threads) + ", " +
-            std::to_string(options_.blocks) + ") void " + kCompiledPassName +
-            "(const __grid_constant__ tilewave::parametric::device::CompiledArguments<" + type +
-            "> a,\n    const __grid_constant__ tilewave::parametric::device::CompiledPass<"
-            "tilewave::parametric::device::Program>::Numbers n) {\n"
-            "  tilewave::parametric::device::CompiledPass<tilewave::parametric::device::Program>(a, "
-            "n).run();\n}\n";
+    const auto count = [](const auto& list) { return static_cast<std::size_t>(list.size()); };
+    const std::string members =
+        constant("kRow", static_cast<std::size_t>(p_.row_bits)) +
+        constant("kReg", static_cast<std::size_t>(p_.register_bits)) +
+        constant("kBack", options_.back) +
+        constant("kAhead", static_cast<std::size_t>(options_.ahead)) +
+        constant("kNumFactors", count(out_.factors)) + constant("kNumLifts", count(out_.lifts)) +
+        constant("kNumWeights", count(out_.weights)) + constant("kNumReads", count(out_.reads)) +
+        constant("kNumAll", pass_.num_reads) + constant("kNumKept", pass_.num_kept) +
+        constant("kNumAccumulators", pass_.num_accumulators) +
+        constant("kNumAccumulated", pass_.num_accumulated) + wires_text(pass_.active) +
+        "  static constexpr CompiledExchange kExchanges[] = {" +
+        (exchanges_.empty() ? "{}" : exchanges_) + "};\n  template <class M>\n" +
+        "  static __device__ __forceinline__ void run(M& m) {\n" + body_ + "  }\n";
+    out_.text = kernel_text("compiled_pass.cuh", options_.single, members,
+                            1 << (p_.row_bits - p_.register_bits), options_.blocks, "CompiledPass",
+                            "CompiledArguments", "Numbers");
     return std::move(out_);
   }
 

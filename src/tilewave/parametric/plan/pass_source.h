@@ -13,9 +13,6 @@
 
 namespace tilewave::parametric {
 
-/// The name of the kernel in such a source.
-inline constexpr char kCompiledPassName[] = "parametric_pass";
-
 struct PassSourceOptions {
   bool single = false;
   bool back = false;

@@ -16,8 +16,9 @@ Touch touch_of(const Action& a) { return {a.moved, a.moved | a.mask}; }
 
 class Scheduler {
  public:
-  Scheduler(const Actions& actions, int lane_bits, int row_bits, const std::vector<bool>& is_read)
-      : actions_(actions), is_read_(is_read) {
+  Scheduler(const Actions& actions, int lane_bits, int row_bits, const std::vector<bool>& is_read,
+            std::size_t most_cost)
+      : actions_(actions), is_read_(is_read), most_cost_(most_cost) {
     out_.num_wires = std::max(actions.num_wires, lane_bits + 1);
     out_.lane_bits = lane_bits;
     out_.row_bits = std::min(row_bits, out_.num_wires - lane_bits);
@@ -49,19 +50,20 @@ class Scheduler {
   std::size_t split(const std::vector<std::uint32_t>& left, std::uint64_t active,
                     std::vector<std::uint32_t>* taken, std::vector<std::uint32_t>* rest) const {
     Waiting waiting;
-    std::size_t work = 0;
+    std::size_t work = 0, cost = 0;
     for (const std::uint32_t k : left) {
       const Action& a = actions_.actions[k];
-      if (!(a.moved & ~active) && waiting.lets(touch_of(a))) {
-        work += a.kind == ActionKind::kPhase ? 0 : 4;
-        if (a.kind == ActionKind::kPhase) ++work;
+      if (cost < most_cost_ && !(a.moved & ~active) && waiting.lets(touch_of(a))) {
+        work += a.kind == ActionKind::kPhase ? 1 : 4;
+        cost += a.kind == ActionKind::kPhase || a.kind == ActionKind::kFlip ? 1 : 4;
         if (taken) taken->push_back(k);
         continue;
       }
       waiting.add(touch_of(a));
       if (rest) {
         rest->push_back(k);
-      } else if ((waiting.moved & active) == active || !(~waiting.moved & all_)) {
+      } else if (cost >= most_cost_ || (waiting.moved & active) == active ||
+                 !(~waiting.moved & all_)) {
         break;  // nothing later can run
       }
     }
@@ -188,6 +190,7 @@ class Scheduler {
 
   const Actions& actions_;
   const std::vector<bool>& is_read_;
+  const std::size_t most_cost_;
   Passes out_;
   std::uint64_t all_, always_, rows_ = 0, zeros_;
 };
@@ -203,8 +206,8 @@ Bits place_bits(std::uint64_t wires, std::uint64_t active, int lane_bits) {
 }
 
 Passes make_passes(const Actions& actions, int lane_bits, int row_bits,
-                   const std::vector<bool>& is_read) {
-  return Scheduler(actions, lane_bits, row_bits, is_read).run();
+                   const std::vector<bool>& is_read, std::size_t most_cost) {
+  return Scheduler(actions, lane_bits, row_bits, is_read, most_cost).run();
 }
 
 }  // namespace tilewave::parametric

@@ -75,9 +75,12 @@ constexpr int kKeptLowWires = 2;
 /// Where a mask of wires is in the tiles of a pass with these wires active.
 Bits place_bits(std::uint64_t wires, std::uint64_t active, int lane_bits);
 
+/// No pass is longer than any other limit has it.
+constexpr std::size_t kAnyLength = ~std::size_t{0};
+
 /// Of a state by itself (lane_bits > 0) or of batches; `row_bits` of a tile at most. Angles for which
-/// `is_read` holds get reads.
+/// `is_read` holds get reads. `most_cost`: of a pass, a rotation or matrix counting 4, others 1.
 Passes make_passes(const Actions& actions, int lane_bits, int row_bits,
-                   const std::vector<bool>& is_read);
+                   const std::vector<bool>& is_read, std::size_t most_cost = kAnyLength);
 
 }  // namespace tilewave::parametric
