@@ -38,6 +38,7 @@ ALLOWED = {
     ("runtime/cuda/jit_cache.cc", "value"): "what TILEWAVE_JIT says",
     ("runtime/cuda/jit_cache.cc", "cache"): "the same where somebody has asked for them",
     ("runtime/cuda/jit_cache.cc", "owned"): "compiled kernels; its threads end with the process",
+    ("runtime/cuda/jit_cache.cc", "once"): "whether the process waits for its compiler as it ends",
     ("statevec/cuda/workspace.cc", "mutex"): "guards `all` and `kept`",
     ("statevec/cuda/workspace.cc", "all"): "working memory that states of a device share",
     ("statevec/cuda/workspace.cc", "kept"): "the same, for later states",

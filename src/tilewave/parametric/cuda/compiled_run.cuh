@@ -30,11 +30,6 @@ struct CompiledShape {
 };
 template <class T, bool kBack>
 CompiledShape compiled_shape() {
-  if (const char* t = std::getenv(kBack ? "TW_TRY_BACK" : "TW_TRY_FWD")) {
-    CompiledShape s;
-    sscanf(t, "%d,%d,%d", &s.reg, &s.blocks, &s.ahead);
-    return s;
-  }
   if constexpr (kBack) {
     return {4, sizeof(T) == 8 ? 1 : 2, 32};
   } else {

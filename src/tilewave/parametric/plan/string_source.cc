@@ -8,7 +8,7 @@
 namespace tilewave::parametric {
 
 namespace {
-constexpr std::size_t kMostStrings = 400, kMostSums = 8;
+constexpr std::size_t kMostSweepCost = 600, kMostSweepSums = 8;
 }
 
 std::optional<std::string> string_source(const std::vector<SourceSegment>& segments,
@@ -17,6 +17,9 @@ std::optional<std::string> string_source(const std::vector<SourceSegment>& segme
   std::string body;
   std::size_t index = 0;
   const std::string held = std::to_string(1 << options.register_bits);
+  std::size_t cost = 0;  // the code of a segment is that of several strings
+  for (const SourceSegment& segment : segments) cost += 8 + segment.strings.size();
+  if (segments.empty() || cost > kMostSweepCost) return std::nullopt;
   for (const SourceSegment& segment : segments) {
     const auto at = std::find(sums.begin(), sums.end(), segment.sum);
     const auto sum = static_cast<std::size_t>(at - sums.begin());
@@ -37,7 +40,7 @@ std::optional<std::string> string_source(const std::vector<SourceSegment>& segme
       body += "    m.template add" + arguments(segment.flip, imaginary, uniform, sum) + "(d);\n    }\n";
     }
   }
-  if (index == 0 || index > kMostStrings || sums.size() > kMostSums) return std::nullopt;
+  if (sums.size() > kMostSweepSums) return std::nullopt;
   std::string of_sums;
   for (std::size_t k = 0; k < sums.size(); ++k)
     of_sums += "k == " + std::to_string(k) + " ? " + std::to_string(sums[k]) + " : ";

@@ -139,9 +139,6 @@ JitCache* JitCache::of_process(std::string* why) {
       if (Nvrtc::load(&reason)) cache = new JitCache;
       made_cache().store(cache, std::memory_order_release);
     }
-    ~Owned() {
-      if (cache && getpid() == process) cache->finish();
-    }
   };
   static Owned owned;
   if (getpid() != owned.process) {
@@ -150,6 +147,21 @@ JitCache* JitCache::of_process(std::string* why) {
   }
   if (why) *why = owned.reason;
   return owned.cache;
+}
+
+/// NVRTC has objects that it makes when it first compiles, and destroys as the process ends: what is
+/// being compiled then would crash. So it compiles something at once, and what waits for the compiling
+/// is registered behind that, which lets it run before.
+void JitCache::end_before_the_compiler(const std::string& architecture) {
+  static std::once_flag once;
+  std::call_once(once, [&] {
+    (void)Nvrtc::load()->compile("extern \"C\" __global__ void first() {}\n", {},
+                                 options_for(architecture));
+    if (std::atexit([] {
+          if (JitCache* const cache = if_made()) cache->finish();
+        }) != 0)
+      throw Error(ExitCode::kInternal, "no function can be registered for the end of the process");
+  });
 }
 
 /// Waits for what is being compiled and takes nothing more.
@@ -161,6 +173,7 @@ void JitCache::finish() {
   }
   changed_.notify_all();
   for (std::thread& worker : workers_) worker.join();
+  workers_.clear();
 }
 
 std::shared_ptr<JitCache::Entry> JitCache::entry(const KernelKind& kind, std::string_view source,
@@ -216,6 +229,7 @@ void JitCache::note(Entry& entry, double seconds) {
 }
 
 void JitCache::request(Entry& entry) {
+  end_before_the_compiler(entry.architecture());
   {
     const std::lock_guard lock(mutex_);
     if (entry.stage_ != Entry::Stage::kNew || ending_) return;

@@ -104,6 +104,7 @@ class JitCache {
 
  private:
   JitCache() = default;
+  static void end_before_the_compiler(const std::string& architecture);
   void finish();
   void work();
   void make(Entry& entry);
