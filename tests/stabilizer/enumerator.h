@@ -1,17 +1,23 @@
 // The exact distribution of the records of a small circuit: every branch of every channel and
-// measurement is followed with a dense state vector (the naive simulator's). Knows nothing of Paulis
-// moving through gates, tableaux or frames.
+// measurement is followed with a dense state vector. Knows nothing of Paulis moving through gates,
+// tableaux or frames. Where branches are too many, shots are drawn instead: at every channel and
+// measurement the shots of a branch are divided at random among those it splits into, which gives what
+// trajectories one after the other would, while shots with the same history share a state.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <map>
 #include <numbers>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "oracle/naive_simulator.h"
+#include "tilewave/base/bits.h"
+#include "tilewave/base/error.h"
 #include "tilewave/circuit/clifford.h"
 #include "tilewave/circuit/stabilizer_circuit.h"
 
@@ -30,6 +36,7 @@ struct Branch {
   std::string records;
   bool chain = false;        // an error of the current chain has happened
   std::uint32_t leaked = 0;  // bit q: qubit q
+  std::uint64_t shots = 0;   // where shots are drawn
   oracle::State state;
 };
 
@@ -40,23 +47,81 @@ class Enumerator {
   explicit Enumerator(const StabilizerCircuit& c, bool gates_scramble = false)
       : gates_scramble_(gates_scramble),
         num_qubits_(static_cast<std::uint32_t>(std::max<std::uint64_t>(1, c.counts().qubits))) {
-    Branch start;
-    start.state = oracle::zero_state(num_qubits_);
-    branches_.push_back(std::move(start));
+    start(0);
     block(c);
+  }
+  /// Draws `shots` shots instead, with random numbers of its own. Leakage is not known there.
+  Enumerator(const StabilizerCircuit& c, std::uint64_t shots, std::uint64_t seed)
+      : Enumerator(static_cast<std::uint32_t>(std::max<std::uint64_t>(1, c.counts().qubits))) {
+    constexpr std::uint64_t kTogether = 512;  // of the most states at a time
+    random_.seed(seed);
+    std::vector<Branch> done;
+    for (std::uint64_t first = 0; first < shots; first += kTogether) {
+      draws_ = true;
+      start(std::min(kTogether, shots - first));
+      block(c);
+      for (Branch& b : branches_) {
+        b.state = {};
+        done.push_back(std::move(b));
+      }
+    }
+    branches_ = std::move(done);
+  }
+  /// The probability of these records.
+  static double probability_of(const StabilizerCircuit& c, const std::string& records) {
+    Enumerator e(static_cast<std::uint32_t>(std::max<std::uint64_t>(1, c.counts().qubits)));
+    e.only_ = &records;
+    e.start(0);
+    e.block(c);
+    double sum = 0;
+    for (const Branch& b : e.branches_) sum += b.probability;
+    return sum;
   }
   std::map<std::string, double> distribution() const {
     std::map<std::string, double> out;
     for (const Branch& b : branches_) out[b.records] += b.probability;
     return out;
   }
+  std::map<std::string, std::uint64_t> shots() const {
+    std::map<std::string, std::uint64_t> out;
+    for (const Branch& b : branches_) out[b.records] += b.shots;
+    return out;
+  }
 
  private:
+  explicit Enumerator(std::uint32_t num_qubits) : gates_scramble_(false), num_qubits_(num_qubits) {}
+  void start(std::uint64_t shots) {
+    branches_.assign(1, {});
+    branches_[0].shots = shots;
+    branches_[0].state = oracle::zero_state(num_qubits_);
+  }
+
+  // The naive simulator's, with loops of its own for one target, as nearly all gates have.
   void gate(oracle::State& state, GateId id, std::vector<std::uint32_t> qubits,
             std::vector<double> params = {}) const {
     circuit::Circuit one(num_qubits_);
     one.add_gate(id, qubits, params);
-    oracle::apply(one, one.ops()[0], state);
+    const circuit::Op& op = one.ops()[0];
+    if (one.targets(op).size() != 1) return oracle::apply(one, op, state);
+    const std::vector<cplx> m = one.matrix(op);
+    const std::uint64_t target = bit(static_cast<int>(one.targets(op)[0]));
+    std::uint64_t controls = 0, values = 0;
+    for (std::size_t k = 0; k < one.controls(op).size(); ++k) {
+      const std::uint64_t control = bit(static_cast<int>(one.controls(op)[k]));
+      controls |= control;
+      if ((op.control_values >> k) & 1) values |= control;
+    }
+    const auto times = [](const cplx& a, const cplx& b, const cplx& c, const cplx& d) {
+      return cplx(
+          a.real() * b.real() - a.imag() * b.imag() + c.real() * d.real() - c.imag() * d.imag(),
+          a.real() * b.imag() + a.imag() * b.real() + c.real() * d.imag() + c.imag() * d.real());
+    };
+    for (std::uint64_t i = 0; i < state.size(); ++i) {
+      if ((i & target) || (i & controls) != values) continue;
+      const cplx a = state[i], b = state[i | target];
+      state[i] = times(m[0], a, m[1], b);
+      state[i | target] = times(m[2], a, m[3], b);
+    }
   }
   void pauli(oracle::State& state, Pauli p, std::uint32_t q) const {
     if (p == Pauli::kX) gate(state, GateId::kX, {q});
@@ -69,9 +134,21 @@ class Enumerator {
     std::vector<Branch> out;
     for (Branch& b : branches_) {
       const double before = b.probability;
+      std::uint64_t shots = b.shots;
+      double left = 1;  // of the shares
       split(std::move(b), [&](Branch next, double share) {
         next.probability = before * share;
-        if (next.probability > 1e-13) out.push_back(std::move(next));
+        if (only_ && !only_->starts_with(next.records)) return;
+        if (draws_) {
+          const double of_left = left > 0 ? std::clamp(share / left, 0.0, 1.0) : 1.0;
+          next.shots = std::binomial_distribution<std::uint64_t>(
+              shots, 1 - of_left < 1e-9 ? 1.0 : of_left)(random_);
+          shots -= next.shots;
+          left -= share;
+          if (next.shots > 0) out.push_back(std::move(next));
+        } else if (next.probability > 1e-13) {
+          out.push_back(std::move(next));
+        }
       });
     }
     branches_ = std::move(out);
@@ -366,7 +443,10 @@ class Enumerator {
                targets[i].inverted != targets[i + 1].inverted, p);
       }
     };
-    if (circuit::is_leakage(op.kind)) return leakage(op, targets, args);
+    if (circuit::is_leakage(op.kind)) {
+      if (draws_ || only_) throw Error(ExitCode::kUsage, "leakage is enumerated, not drawn");
+      return leakage(op, targets, args);
+    }
     switch (op.kind) {
       case K::kGate:
         for (std::size_t i = 0; i < targets.size();) {  // one by one: leakage stands in between
@@ -587,6 +667,9 @@ class Enumerator {
 
   bool gates_scramble_;
   std::uint32_t num_qubits_;
+  bool draws_ = false;
+  const std::string* only_ = nullptr;  // records that are followed
+  std::mt19937_64 random_;
   std::vector<Branch> branches_;
 };
 
