@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <map>
@@ -116,68 +117,129 @@ class Enumerator {
           a.real() * b.real() - a.imag() * b.imag() + c.real() * d.real() - c.imag() * d.imag(),
           a.real() * b.imag() + a.imag() * b.real() + c.real() * d.imag() + c.imag() * d.real());
     };
-    for (std::uint64_t i = 0; i < state.size(); ++i) {
-      if ((i & target) || (i & controls) != values) continue;
-      const cplx a = state[i], b = state[i | target];
-      state[i] = times(m[0], a, m[1], b);
-      state[i | target] = times(m[2], a, m[3], b);
+    for (std::uint64_t block = 0; block < state.size(); block += 2 * target) {
+      for (std::uint64_t i = block; i < block + target; ++i) {
+        if ((i & controls) != values) continue;
+        const cplx a = state[i], b = state[i | target];
+        state[i] = times(m[0], a, m[1], b);
+        state[i | target] = times(m[2], a, m[3], b);
+      }
     }
   }
   void pauli(oracle::State& state, Pauli p, std::uint32_t q) const {
-    if (p == Pauli::kX) gate(state, GateId::kX, {q});
-    if (p == Pauli::kY) gate(state, GateId::kY, {q});
-    if (p == Pauli::kZ) gate(state, GateId::kZ, {q});
+    const std::uint64_t at = bit(static_cast<int>(q));
+    for (std::uint64_t block = 0; block < state.size(); block += 2 * at) {
+      for (std::uint64_t x = block; x < block + at; ++x) {
+        cplx &a = state[x], &b = state[x | at];
+        if (p == Pauli::kX || p == Pauli::kY) std::swap(a, b);
+        if (p == Pauli::kZ) b = -b;
+        if (p == Pauli::kY) {
+          a = {a.imag(), -a.real()};
+          b = {-b.imag(), b.real()};
+        }
+      }
+    }
   }
+  static Branch without_state(const Branch& b) {
+    return {b.probability, b.records, b.chain, b.leaked, b.shots, {}};
+  }
+  // Takes what one branch splits into: the next branch and its share, or a share and what makes the
+  // branch, which is asked only where it is needed.
+  class Emit {
+   public:
+    Emit(Enumerator& all, const Branch& from, std::vector<Branch>& out)
+        : all_(all), probability_(from.probability), shots_(from.shots), out_(out) {}
+    void operator()(Branch next, double share) {
+      when(share, [&] { return std::move(next); });
+    }
+    template <class Make>
+    void when(double share, Make make) {
+      const double probability = probability_ * share;
+      std::uint64_t shots = 0;
+      if (all_.draws_) {
+        const double of_left = left_ > 0 ? share / left_ : 1;
+        shots = of_left > 1 - 1e-9 ? shots_
+                                   : std::binomial_distribution<std::uint64_t>(
+                                         shots_, std::max(of_left, 0.0))(all_.random_);
+        shots_ -= shots;
+        left_ -= share;
+        if (shots == 0) return;
+      } else if (probability <= 1e-13) {
+        return;
+      }
+      Branch next = make();
+      if (all_.only_ && !all_.only_->starts_with(next.records)) return;
+      next.probability = probability;
+      next.shots = shots;
+      out_.push_back(std::move(next));
+    }
+
+   private:
+    Enumerator& all_;
+    double probability_, left_ = 1;  // of the branch; of its shares
+    std::uint64_t shots_;
+    std::vector<Branch>& out_;
+  };
   // Each branch becomes what `split` makes of it.
   template <class F>
   void for_each(F split) {
     std::vector<Branch> out;
     for (Branch& b : branches_) {
-      const double before = b.probability;
-      std::uint64_t shots = b.shots;
-      double left = 1;  // of the shares
-      split(std::move(b), [&](Branch next, double share) {
-        next.probability = before * share;
-        if (only_ && !only_->starts_with(next.records)) return;
-        if (draws_) {
-          const double of_left = left > 0 ? std::clamp(share / left, 0.0, 1.0) : 1.0;
-          next.shots = std::binomial_distribution<std::uint64_t>(
-              shots, 1 - of_left < 1e-9 ? 1.0 : of_left)(random_);
-          shots -= next.shots;
-          left -= share;
-          if (next.shots > 0) out.push_back(std::move(next));
-        } else if (next.probability > 1e-13) {
-          out.push_back(std::move(next));
-        }
-      });
+      Emit emit(*this, b, out);
+      split(std::move(b), emit);
     }
     branches_ = std::move(out);
   }
   // Both outcomes of a Hermitian product; factors act from the last to the first.
   template <class F>
   void measure(const Factors& factors, cplx phase, F then) {
-    for_each([&](Branch b, auto emit) {
-      oracle::State image = b.state;
-      for (std::size_t k = factors.size(); k-- > 0;)
-        pauli(image, factors[k].second, factors[k].first);
+    // c (-1)^{x.z} takes |x> to |x ^ flips>
+    std::uint64_t flips = 0, z = 0;
+    cplx c = phase;
+    for (std::size_t k = factors.size(); k-- > 0;) {
+      const auto [q, p] = factors[k];
+      const std::uint64_t at = bit(static_cast<int>(q));
+      if (p == Pauli::kZ || p == Pauli::kY) {
+        if (flips & at) c = -c;
+        z ^= at;
+      }
+      if (p == Pauli::kX || p == Pauli::kY) flips ^= at;
+      if (p == Pauli::kY) c *= cplx(0, 1);
+    }
+    for_each([&](Branch b, Emit& emit) {
+      const oracle::State& state = b.state;
+      const auto image = [&](std::uint64_t x) {
+        const cplx& a = state[x ^ flips];
+        const double sign = std::popcount((x ^ flips) & z) % 2 ? -1 : 1;
+        return cplx(sign * (c.real() * a.real() - c.imag() * a.imag()),
+                    sign * (c.real() * a.imag() + c.imag() * a.real()));
+      };
+      double norms[2] = {0, 0};
+      for (std::uint64_t x = 0; x < state.size(); ++x) {
+        const cplx of = image(x);
+        norms[0] += 0.25 * std::norm(state[x] + of);
+        norms[1] += 0.25 * std::norm(state[x] - of);
+      }
       for (int outcome = 0; outcome < 2; ++outcome) {
-        Branch next = b;
-        double norm = 0;
-        for (std::size_t i = 0; i < image.size(); ++i) {
-          next.state[i] = 0.5 * (b.state[i] + (outcome ? -1.0 : 1.0) * phase * image[i]);
-          norm += std::norm(next.state[i]);
-        }
-        if (norm < 1e-12) continue;
-        for (cplx& a : next.state) a /= std::sqrt(norm);
-        then(next, outcome == 1);
-        emit(std::move(next), norm);
+        if (norms[outcome] < 1e-12) continue;
+        emit.when(norms[outcome], [&] {
+          Branch next = without_state(b);
+          next.state.reserve(state.size());
+          const double half = 0.5 / std::sqrt(norms[outcome]);
+          for (std::uint64_t x = 0; x < state.size(); ++x) {
+            const cplx of = image(x);
+            next.state.push_back(half * (outcome ? state[x] - of : state[x] + of));
+          }
+          then(next, outcome == 1);
+          return next;
+        });
       }
     });
   }
   void record(const Factors& factors, cplx phase, bool inverted, double flip) {
     measure(factors, phase, [&](Branch& b, bool one) { b.records += one != inverted ? '1' : '0'; });
     if (flip > 0) {
-      for_each([&](Branch b, auto emit) {
+      for_each([&](Branch b, Emit& emit) {
         Branch flipped = b;
         flipped.records.back() = b.records.back() == '0' ? '1' : '0';
         emit(std::move(b), 1 - flip);
@@ -200,7 +262,7 @@ class Enumerator {
   // q is replaced by the maximally mixed state where `when` holds.
   template <class When>
   void depolarise(std::uint32_t q, When when) {
-    for_each([&](Branch b, auto emit) {
+    for_each([&](Branch b, Emit& emit) {
       if (!when(b)) return emit(std::move(b), 1.0);
       for (Pauli p : {Pauli::kX, Pauli::kY, Pauli::kZ}) {
         Branch next = b;
@@ -263,7 +325,7 @@ class Enumerator {
   }
   // Exclusive: spreads, moves, or stays.
   void spread(std::uint32_t a, std::uint32_t b, double s01, double s10, double m01, double m10) {
-    for_each([&](Branch branch, auto emit) {
+    for_each([&](Branch branch, Emit& emit) {
       if (leaked(branch, a) == leaked(branch, b)) return emit(std::move(branch), 1.0);
       const bool first = leaked(branch, a);
       const double s = first ? s01 : s10, m = first ? m01 : m10;
@@ -278,7 +340,7 @@ class Enumerator {
   // A Pauli channel, one for each status of the qubits: bit k of the table's number is qubit k.
   void channel_by_status(const std::vector<std::uint32_t>& qubits,
                          const std::vector<std::vector<double>>& tables) {
-    for_each([&](Branch b, auto emit) {
+    for_each([&](Branch b, Emit& emit) {
       std::size_t status = 0;
       for (std::size_t k = 0; k < qubits.size(); ++k)
         status |= std::size_t{leaked(b, qubits[k])} << k;
@@ -319,7 +381,7 @@ class Enumerator {
         case K::kRL:
         case K::kLeakageReset:
         case K::kLeakageRelax:
-          for_each([&](Branch b, auto emit) {
+          for_each([&](Branch b, Emit& emit) {
             const double p = a.empty() ? 1 : a[0];
             Branch sealed = b;
             set_leaked(sealed, q, false);
@@ -350,7 +412,7 @@ class Enumerator {
                                    {a.begin() + 45, a.end()}});
           break;
         default:  // kHeraldLeakageEvent
-          for_each([&](Branch b, auto emit) {
+          for_each([&](Branch b, Emit& emit) {
             const double missed = a.empty() ? 0 : a[0], false_one = a.size() < 2 ? 0 : a[1];
             const double one = leaked(b, q) ? 1 - missed : false_one;
             Branch zero = b;
@@ -389,18 +451,20 @@ class Enumerator {
   // Pauli number k of each qubit in two bits, the first target highest; probabilities of all.
   void channel(const std::vector<std::uint32_t>& qubits, const std::vector<double>& p,
                bool herald) {
-    for_each([&](Branch b, auto emit) {
+    for_each([&](Branch b, Emit& emit) {
       double none = 1;
       for (double x : p) none -= x;
       for (std::size_t k = 0; k < p.size(); ++k) {
         if (p[k] == 0) continue;
-        Branch next = b;
         const std::size_t code = herald ? k : k + 1;
-        for (std::size_t i = 0; i < qubits.size(); ++i)
-          pauli(next.state, static_cast<Pauli>((code >> (2 * (qubits.size() - 1 - i))) & 3),
-                qubits[i]);
-        if (herald) next.records += '1';
-        emit(std::move(next), p[k]);
+        emit.when(p[k], [&] {
+          Branch next = b;
+          for (std::size_t i = 0; i < qubits.size(); ++i)
+            pauli(next.state, static_cast<Pauli>((code >> (2 * (qubits.size() - 1 - i))) & 3),
+                  qubits[i]);
+          if (herald) next.records += '1';
+          return next;
+        });
       }
       if (herald) b.records += '0';
       emit(std::move(b), none);
@@ -485,7 +549,7 @@ class Enumerator {
         break;
       case K::kCorrelatedError:
       case K::kElseCorrelatedError:
-        for_each([&](Branch b, auto emit) {
+        for_each([&](Branch b, Emit& emit) {
           if (op.kind == K::kCorrelatedError) b.chain = false;
           if (b.chain) return emit(std::move(b), 1.0);
           Branch hit = b;
@@ -602,7 +666,7 @@ class Enumerator {
         for (const StabTarget& t : targets) {
           for (Branch& b : branches_) b.records += t.value ? '1' : '0';
           if (p > 0) {
-            for_each([&](Branch b, auto emit) {
+            for_each([&](Branch b, Emit& emit) {
               Branch flipped = b;
               flipped.records.back() = b.records.back() == '0' ? '1' : '0';
               emit(std::move(b), 1 - p);

@@ -357,7 +357,7 @@ TEST(NearClifford, wide_random_circuits_have_the_distribution_of_state_vectors) 
   constexpr std::uint64_t kShots = 1 << 15, kDrawn = 1 << 12;
   constexpr double kLeast = 1e-3;  // of one such test in a thousand
   const char* more = std::getenv("TW_NEAR_CLIFFORD_CIRCUITS");
-  const int circuits = more ? std::atoi(more) : 12;
+  const int circuits = more ? std::atoi(more) : 6;
   double least = 1;
   std::string least_of;
   int comparisons = 0, with_rotations = 0;
