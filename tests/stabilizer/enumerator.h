@@ -224,11 +224,13 @@ class Enumerator {
         if (norms[outcome] < 1e-12) continue;
         emit.when(norms[outcome], [&] {
           Branch next = without_state(b);
-          next.state.reserve(state.size());
-          const double half = 0.5 / std::sqrt(norms[outcome]);
+          next.state.resize(state.size());
+          const double half = (outcome ? -0.5 : 0.5) / std::sqrt(norms[outcome]),
+                       own = std::abs(half);
           for (std::uint64_t x = 0; x < state.size(); ++x) {
             const cplx of = image(x);
-            next.state.push_back(half * (outcome ? state[x] - of : state[x] + of));
+            next.state[x] = {own * state[x].real() + half * of.real(),
+                             own * state[x].imag() + half * of.imag()};
           }
           then(next, outcome == 1);
           return next;
