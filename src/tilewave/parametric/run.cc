@@ -99,6 +99,25 @@ void Run<T>::bind(const double* values, std::size_t count, std::size_t num_param
     global_[lane] = std::polar(1.0, actions_.global_phase.value({set, num_parameters}));
   }
   cpu::kernels<T>().sincos(angles_.data(), factors_.as<T>(), share_.size());
+  moves_.clear();
+}
+
+template <class T>
+void Run<T>::bind_directions(const std::uint32_t* parameters, std::size_t count) {
+  constexpr std::size_t kL = kLanes<T>;
+  if (!rates_.data())
+    rates_ = runtime::HostBuffer(std::max<std::size_t>(share_.size(), 1) * kL * sizeof(T));
+  moves_.assign(std::max<std::size_t>(share_.size(), 1), 0);
+  for (std::size_t k = 0; k < share_.size(); ++k) {
+    for (std::size_t lane = 0; lane < kL; ++lane) {
+      double rate = 0;
+      for (const circuit::AffineTerm& t : actions_.angles[k].terms) {
+        if (t.parameter == parameters[lane < count ? lane : 0]) rate += share_[k] * t.coefficient;
+      }
+      rates_.as<T>()[k * kL + lane] = static_cast<T>(rate);
+      moves_[k] |= rate != 0;
+    }
+  }
 }
 
 // Wires that number the tiles which are not known to be zero.
@@ -196,15 +215,14 @@ std::uint64_t Run<T>::zeros_before(std::size_t pass) const {
 
 template <class T>
 void Run<T>::forward() {
-  need_states(1);
+  need_states(moves_.empty() ? 1 : 2);
   from_zero_ = true;
   T* const psi = psi_.as<T>();
-  const bool in_place = threads_[0]->rows.empty();
-  if (in_place || program_.passes.zeros) {
-    std::memset(static_cast<void*>(psi), 0, psi_.num_bytes());
-  } else {  // what is known to be zero is not read
-    std::memset(static_cast<void*>(psi), 0, kRow<T> * sizeof(T));
-  }
+  // what is known to be zero is not read
+  const bool is_whole = threads_[0]->rows.empty() || program_.passes.zeros;
+  const std::size_t cleared = is_whole ? psi_.num_bytes() : kRow<T> * sizeof(T);
+  std::memset(static_cast<void*>(psi), 0, cleared);
+  if (!moves_.empty()) std::memset(lam_.data(), 0, cleared);
   for (std::size_t lane = 0; lane < static_cast<std::size_t>(num_lanes()); ++lane) {
     psi[lane] = static_cast<T>(global_[lane].real());
     psi[kLanes<T> + lane] = static_cast<T>(global_[lane].imag());
@@ -224,6 +242,10 @@ void Run<T>::set_state(std::size_t lane, const std::complex<double>* amplitudes)
 template <class T>
 void Run<T>::forward_from_state() {
   from_zero_ = false;
+  if (!moves_.empty()) {
+    need_states(2);
+    std::memset(lam_.data(), 0, lam_.num_bytes());
+  }
   move_forward();
 }
 
@@ -231,6 +253,8 @@ template <class T>
 void Run<T>::move_forward() {
   const Passes& p = program_.passes;
   T* const psi = psi_.as<T>();
+  T* const lam = moves_.empty() ? nullptr : lam_.as<T>();
+  const auto kernel = lam ? cpu::kernels<T>().tangent : cpu::kernels<T>().forward;
   for (std::size_t k = 0; k < p.passes.size(); ++k) {
     if (!is_batch()) check_interrupt();
     const Pass& pass = p.passes[k];
@@ -238,13 +262,21 @@ void Run<T>::move_forward() {
     for_tiles(pass.active, zeros, num_slots(pass.active, zeros),
               [&](std::uint64_t outer, std::uint64_t, Thread& t, bool is_first) {
                 cpu::TileWork<T> work{
-                    &p, &pass, psi, nullptr, outer, factors_.as<T>(), t.scratch.template as<T>()};
-                if (t.rows.empty()) return cpu::kernels<T>().forward(work);
+                    &p, &pass, psi, lam, outer, factors_.as<T>(), t.scratch.template as<T>()};
+                work.rates = rates_.as<T>();
+                work.moves = moves_.data();
+                if (t.rows.empty()) return kernel(work);
                 if (is_first) place_rows(t.rows, pass.active, p.lane_bits);
+                const std::uint64_t first = outer >> p.lane_bits;
                 work.psi = t.psi.template as<T>();
-                load(psi, t.rows, outer >> p.lane_bits, work.psi, zeros >> p.lane_bits);
-                cpu::kernels<T>().forward(work);
-                store(psi, t.rows, outer >> p.lane_bits, work.psi);
+                load(psi, t.rows, first, work.psi, zeros >> p.lane_bits);
+                if (lam) {
+                  work.lam = t.lam.template as<T>();
+                  load(lam, t.rows, first, work.lam, zeros >> p.lane_bits);
+                }
+                kernel(work);
+                store(psi, t.rows, first, work.psi);
+                if (lam) store(lam, t.rows, first, work.lam);
               });
   }
 }

@@ -47,6 +47,9 @@ class Run {
   /// The same from amplitudes that were set for every lane, in the order of basis states of qubits.
   void set_state(std::size_t lane, const std::complex<double>* amplitudes);
   void forward_from_state();
+  /// From here to the next `bind`, moving forward makes lam as well: the derivative of psi by one
+  /// parameter, of its own for every lane. The global phase does not count.
+  void bind_directions(const std::uint32_t* parameters, std::size_t count);
   /// Re <lam|psi>, and Im, which is 0 for observables up to rounding, for every lane.
   void dot(std::span<double> re, std::span<double> im);
   /// <P> of every string: [string][lane].
@@ -81,6 +84,8 @@ class Run {
   runtime::HostBuffer psi_, lam_, factors_;
   std::vector<double> angles_;                // [angle][lane], of rotations half of them
   std::vector<double> share_;                 // how much of each angle that is
+  runtime::HostBuffer rates_;                 // of angles along the directions: [angle][lane]
+  std::vector<std::uint8_t> moves_;           // where rates are not 0; empty without directions
   std::vector<std::complex<double>> global_;  // the factor of each lane's state
   std::vector<std::unique_ptr<Thread>> threads_;
 };
