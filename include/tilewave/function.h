@@ -78,6 +78,11 @@ class Function {
   /// Derivatives of Re sum conj(g_x) psi_x; `g` is 2^num_qubits() numbers for each row of values.
   std::vector<double> state_vjp(const std::vector<double>& values,
                                 const std::vector<std::complex<double>>& g) const;
+  /// The quantum geometric tensor's real part (the metric of Fubini and Study),
+  /// Re(<d_i psi|d_j psi> - <d_i psi|psi><psi|d_j psi>): for each row num_parameters() rows of
+  /// num_parameters(). A run forward and back of two states for each parameter. Throws Error(kUsage)
+  /// where the function runs on a CUDA device.
+  std::vector<double> metric_tensor(const std::vector<double>& values) const;
   /// Measurements of all qubits: `shots` basis states for each row of values. The same seed draws the
   /// same; one is drawn where none is given.
   std::vector<std::uint64_t> sample(const std::vector<double>& values, std::uint64_t shots,

@@ -279,6 +279,50 @@ def test_thousands_of_strings():
     np.testing.assert_allclose(f.gradient(values)[0], difference, atol=1e-6)
 
 
+@pytest.mark.parametrize("precision, tolerance", [("double", 1e-8), ("single", 2e-4)])
+def test_metric_tensor_equals_differences(precision, tolerance):
+    rng = np.random.default_rng(8)
+    for n in (1, 3, 5):
+        circuit = random_circuit(rng, n, 4, 20) if n > 3 else tw.Circuit(n).h(0)
+        if n <= 3:
+            for t in tw.parameters("t", 4):
+                circuit.ry(t, rng.integers(n)).rz(2 * t - 0.3, rng.integers(n)).h(int(rng.integers(n)))
+        f = circuit.compile(precision=precision, device="cpu")
+        exact = circuit.compile(device="cpu")
+        values, starts = rng.normal(size=(3, 4)), rng.normal(size=(3, 2**n)) + 1j * rng.normal(size=(3, 2**n))
+        starts /= np.linalg.norm(starts, axis=1, keepdims=True)
+        for initial in (None, starts[0], starts):
+            metric = f.metric_tensor(values, initial_state=initial)
+            assert metric.shape == (3, 4, 4)
+            for b, (row, found) in enumerate(zip(values, metric)):
+                own = initial[b] if np.ndim(initial) == 2 else initial
+                step = 1e-5 * np.eye(4)
+                psi = exact.state(row, initial_state=own)
+                d = (exact.state(row + step, initial_state=own) - exact.state(row - step, initial_state=own)) / 2e-5
+                along = d.conj() @ psi
+                np.testing.assert_allclose(found, (d.conj() @ d.T - np.outer(along, along.conj())).real, atol=tolerance)
+                np.testing.assert_allclose(f.metric_tensor(row, initial_state=own), found, atol=tolerance)
+                np.testing.assert_array_equal(found, found.T)
+
+
+def test_metric_tensor_closed_forms():
+    a, b = tw.parameters("t", 2)
+    f = tw.Circuit(1).ry(a, 0).rz(b, 0).compile()
+    np.testing.assert_allclose(f.metric_tensor([0.4, 1.0]), [[0.25, 0], [0, 0.25 * math.sin(0.4)**2]], atol=1e-15)
+    assert f.metric_tensor(np.ones((0, 2))).shape == (0, 2, 2) and tw.Circuit(1).h(0).compile().metric_tensor([]).shape == (0, 0)
+    # n qubits in a GHZ state turned about Z: the variance of the generator is (n / 2)^2
+    ghz = tw.Circuit(6).h(0)
+    for q in range(5):
+        ghz.cx(q, q + 1)
+    for q in range(6):
+        ghz.rz(a, q)
+    assert math.isclose(ghz.compile().metric_tensor([0.2])[0, 0], 9)
+    with pytest.raises(ValueError, match="2 parameters, got values of shape"):
+        f.metric_tensor([1.0])
+    with pytest.raises(ValueError, match="'t\\[1\\]'.*nan"):
+        f.metric_tensor([1.0, np.nan])
+
+
 def test_initial_states():
     rng = np.random.default_rng(6)
     circuit = random_circuit(rng, 4, 3)

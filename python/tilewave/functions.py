@@ -132,6 +132,16 @@ class CircuitFunction:
         gradient = self._function._state_vjp(sets, self._start(initial_state, sets), cotangents)
         return gradient if is_batch else gradient[0]
 
+    def metric_tensor(self, values: Any, *, initial_state: Start = None) -> Floats:
+        """The real part of the quantum geometric tensor (the metric of Fubini and Study; a quarter of the quantum Fisher
+        information), Re(<d_i psi|d_j psi> - <d_i psi|psi><psi|d_j psi>): float64[P, P], symmetric, or [B, P, P]. Exact; takes
+        the time of about five runs for each parameter and the memory of two states. Observables do not matter to it.
+
+        Raises ValueError where the function was compiled for a CUDA device: it is computed on the CPU."""
+        sets, is_batch = self._sets(values)
+        metric = self._function._metric_tensor(sets, self._start(initial_state, sets))
+        return metric if is_batch else metric[0]
+
     def probabilities(self, values: Any, qubits: Optional[Sequence[int]] = None, *, initial_state: Start = None) -> Floats:
         """Probabilities of the 2^k outcomes of chosen qubits (default: all): float64[2^k], or [B, 2^k]; bit j of an index is
         qubits[j]."""

@@ -142,6 +142,13 @@ std::vector<double> Function::state_vjp(const std::vector<double>& values,
   return gradient;
 }
 
+std::vector<double> Function::metric_tensor(const std::vector<double>& values) const {
+  const std::size_t sets = data_->sets(values), p = num_parameters();
+  std::vector<double> metric(sets * p * p);
+  data_->function.metric_tensor({values.data(), sets}, metric.data());
+  return metric;
+}
+
 std::vector<std::uint64_t> Function::sample(const std::vector<double>& values, std::uint64_t shots,
                                             std::optional<std::uint64_t> seed) const {
   const std::size_t sets = data_->sets(values);

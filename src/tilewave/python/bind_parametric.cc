@@ -100,6 +100,14 @@ void bind_parametric(nb::module_& m) {
     }
     return gradient.take();
   });
+  c.def("_metric_tensor", [](const Function& f, Values values, Amplitudes initial) {
+    NewArray<double> metric({sets_of(values), f.num_parameters(), f.num_parameters()});
+    {
+      const nb::gil_scoped_release release;
+      f.metric_tensor(to_sets(values, initial), metric.data());
+    }
+    return metric.take();
+  });
   c.def("_samples", [](const Function& f, Values values, Amplitudes initial, std::uint64_t shots,
                        std::uint64_t seed) {
     NewArray<std::uint64_t> out({sets_of(values), static_cast<std::size_t>(shots)});
