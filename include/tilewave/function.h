@@ -21,11 +21,14 @@ namespace tilewave {
 
 /// Where and how a function computes.
 struct FunctionOptions {
-  /// `auto`, `cpu`, `cuda` or `cuda:1`: a function runs on one device. `auto` is the first CUDA device
-  /// from 16 qubits on, where two states fit its memory.
+  /// `auto`, `cpu`, `cuda`, or CUDA devices that share rows of values, `cuda:0-3` or `cuda:0,2`. `auto`
+  /// is the first CUDA device from 16 qubits on, where two states fit its memory.
   std::string device = "auto";
   Precision precision = Precision::kDouble;  ///< of the amplitudes
   int threads = 0;                           ///< 0: OMP_NUM_THREADS, or all cores
+  /// Whether the processes of a launcher (mpirun, srun, TILEWAVE_PROCESSES) share rows of values, each a
+  /// part of them, and all have all results. All make the same calls; `cuda` is a device for each.
+  bool ranks = false;
 };
 
 /// A circuit of gates as a function of its parameters, planned once for all values. Values are rows of
@@ -37,7 +40,8 @@ class Function {
  public:
   /// `observables` are Pauli sums, "0.5 ZZI + 0.2 X0 Y3": dense with the rightmost character on qubit
   /// 0, or sparse. Throws Error(kInput) for a circuit that is not unitary (measurements at its end
-  /// are left out) and for observables that cannot be read, Error(kUsage) for several devices.
+  /// are left out) and for observables that cannot be read, Error(kUsage) for a device of no known
+  /// form, Error(kCommunication) where processes do not come together.
   Function(const Circuit& circuit, const std::vector<std::string>& observables,
            const FunctionOptions& options = {});
   /// Takes the plan of another function, which then may only be assigned to or destroyed.

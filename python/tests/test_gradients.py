@@ -1,5 +1,9 @@
 """Circuits as functions of their parameters: what they answer, checked by other means, and how they refuse."""
 import math
+import os
+import socket
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -213,8 +217,7 @@ def test_refusals():
             (lambda: circuit.compile().gradient(np.ones(24)), "without observables"),
             (lambda: circuit.compile(["ZZ", {"XX": 1j}]), "observable 1: the observable is not Hermitian"),
             (lambda: circuit.compile("Z5"), "out of range"),
-            (lambda: circuit.compile("ZZ", device="cuda:0,1"), "runs on one device, not on 'cuda:0,1'"),
-            (lambda: circuit.compile("ZZ", device="cpu+cuda:0"), "runs on one device"),
+            (lambda: circuit.compile("ZZ", device="cpu+cuda:0"), r"on the CPU or on CUDA devices, not on 'cpu\+cuda:0'"),
             (lambda: tw.Circuit(1).h(0).reset(0).compile("Z"), "operation 1 is a reset"),
             (lambda: tw.Circuit(1, 1).measure(0, 0).x(0).compile("Z"), "after a measurement"),
             (lambda: tw.Circuit(1).unitary([[2, 0], [0, 1]], 0, check=False).compile("Z"), "not unitary"),
@@ -351,3 +354,44 @@ def test_initial_states():
         f.state(values[0], initial_state=2 * np.eye(16)[0])
     with pytest.raises(ValueError, match=r"shape \(8,\)"):
         f.state(values[0], initial_state=np.ones(8))
+
+
+SHARED = """
+import sys, numpy as np, tilewave as tw
+a, b = tw.parameters("t", 2)
+circuit = tw.Circuit(3).ry(a, 0).cx(0, 1).rxx(b, 1, 2).rz(a - b, 2)
+f, alone = (circuit.compile(["ZZI", "XIX"], ranks=ranks) for ranks in (True, False))
+values = np.random.default_rng(1).normal(size=(5, 2))
+for call in (lambda f: f.expectation(values), lambda f: f.jacobian(values), lambda f: f.value_and_grad(values, [1, 2])[1],
+             lambda f: f.metric_tensor(values), lambda f: f.state(values), lambda f: f.sample(values, 20, 3),
+             lambda f: f.expectation(values[0])):
+    np.testing.assert_array_equal(call(f), call(alone))
+assert "shared by 3 processes over TCP" in f.explain()
+"""
+
+
+def on_processes(code, count, last=""):
+    """The outcomes of a program on several processes; `last` is added to that of the last one."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    started = [subprocess.Popen([sys.executable, "-c", code + (last if k == count - 1 else "")], stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT, text=True,
+                                env={**os.environ, "TILEWAVE_PROCESSES": str(count), "TILEWAVE_PROCESS": str(k),
+                                     "TILEWAVE_ROOT": f"127.0.0.1:{port}", "OMP_NUM_THREADS": "1"}) for k in range(count)]
+    texts = [process.communicate(timeout=100)[0] for process in started]
+    return [process.returncode for process in started], texts
+
+
+def test_processes_share_sets_of_values():
+    codes, texts = on_processes(SHARED, 3)
+    assert codes == [0, 0, 0], texts
+    codes, texts = on_processes(SHARED, 3, "raise SystemExit('enough')\n")
+    assert codes == [0, 0, 1] and texts[2].strip() == "enough", texts
+    # one that fails ends the others' next call
+    codes, texts = on_processes(SHARED + "f.gradient(values)\n", 3, "assert False, 'on purpose'\n")
+    assert codes[2] == 1 and "on purpose" in texts[2], texts
+    more = "import os\nf.gradient(values + (os.environ['TILEWAVE_PROCESS'] == '1'))\n"
+    codes, texts = on_processes(SHARED + more, 3)
+    assert codes == [1, 1, 1] and all("rank 1 was given another circuit, call or values" in text for text in texts), texts
+    codes, texts = on_processes(SHARED, 3, "f.gradient(values)\n")  # a call that the others do not make
+    assert codes[2] == 1 and "ConnectionError" in texts[2], texts

@@ -1,7 +1,10 @@
 """Circuits as functions of their parameters: values, derivatives, states and samples, for one set of values or many."""
 from __future__ import annotations
 
+import atexit
+import sys
 from collections.abc import Sequence
+from functools import cache
 from operator import index
 from typing import Any, Optional
 
@@ -27,13 +30,18 @@ class CircuitFunction:
     Derivatives are exact (the adjoint method), in double precision to about 1e-12 and in single to about 1e-5 of the
     observable's norm. They need two states of 2^n amplitudes in memory, of 16 bytes each, or 8 in single precision.
 
+    Sets of values are shared by CUDA devices (``device="cuda:0-3"``) and, with ``ranks=True``, by the processes that mpirun,
+    srun or the variables TILEWAVE_PROCESSES, TILEWAVE_PROCESS and TILEWAVE_ROOT make one run: each takes a part of them, and
+    every process has all results. All processes make the same calls with the same values. A process that ends with an
+    exception ends the run.
+
     Every call takes ``initial_state``, the amplitudes to start from in the place of |0...0>: complex128[2^n] for all sets, or
     [B, 2^n], of norm 1.
 
     Raises ValueError for values of another shape or that are not finite."""
 
     def __init__(self, circuit: AnyCircuit, observables: Any = None, *, pauli_order: PauliOrder = "last",
-                 precision: Precision = "double", device: Device = "auto", threads: int = 0) -> None:
+                 precision: Precision = "double", device: Device = "auto", threads: int = 0, ranks: bool = False) -> None:
         from .circuits import circuit_of
         from .runs import how_of
         own = circuit_of(circuit)
@@ -45,7 +53,10 @@ class CircuitFunction:
         numbers = np.repeat(np.arange(len(parts), dtype=np.uint32), [len(part[0]) for part in parts]).astype(np.uint32)
         self._names: list[str] = own._parameter_names
         self._num_qubits, self._num_observables = own.num_qubits, len(parts)
-        self._function = _core._Function(own, (coefficients, x, z), numbers, len(parts), *how_of(precision, device, threads))
+        self._function = _core._Function(own, (coefficients, x, z), numbers, len(parts), *how_of(precision, device, threads),
+                                        bool(ranks))
+        if ranks:
+            _finish_at_exit()
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -228,6 +239,20 @@ class CircuitFunction:
         if len(set(chosen)) != len(chosen):
             raise ValueError("a qubit is named twice: use distinct qubits")
         return chosen
+
+
+@cache
+def _finish_at_exit():
+    atexit.register(_finish)
+
+
+def _finish():
+    if getattr(sys, "last_value", None) is not None:  # an exception ended the program: the others are to hear of it
+        return
+    try:
+        _core._finish_ranks()
+    except ConnectionError as error:
+        print(f"tilewave: at the end of the program: {error}", file=sys.stderr)
 
 
 def _need_finite(array, name):

@@ -101,7 +101,7 @@ struct Function::Data {
   // from |0...0>.
   bool runs_device_batch(const Sets& sets, const double* v, double* expectations,
                          double* gradient) {
-    if (options.cuda_device < 0 || sets.initial || sets.count < 2 ||
+    if (options.cuda_device < 0 || sets.initial || std::max(sets.count, sets.all) < 2 ||
         actions.num_wires > kMostBatchWires)
       return false;
     need_finite(sets);
@@ -194,7 +194,7 @@ void Function::run_sets(const Sets& sets, Moves moves, F f) const {
     return;
   }
   const int threads = runtime::resolve_num_threads(d.options.num_threads);
-  if (!d.has_batch || all < kLeastBatch) {
+  if (!d.has_batch || std::max(sets.count, sets.all) * sets.repeats < kLeastBatch) {
     // threads that share one small state cost more than they save
     auto run = d.take<T>(false, d.actions.num_wires <= kOneThreadWires ? 1 : threads);
     for (std::size_t b = 0; b < all; ++b) {
@@ -430,7 +430,7 @@ void Function::samples(const Sets& sets, std::uint64_t shots, std::uint64_t seed
       double sum = 0;
       for (std::size_t x = 0; x < state.size(); ++x) sums[x] = sum += std::norm(state[x]);
       for (std::uint64_t shot = 0; shot < shots; ++shot) {
-        const double u = random_uniform(seed, first + lane, shot) * sum;
+        const double u = random_uniform(seed, sets.first + first + lane, shot) * sum;
         auto at = std::upper_bound(sums.begin(), sums.end(), u);
         if (at == sums.end()) --at;
         out[(first + lane) * shots + shot] = static_cast<std::uint64_t>(at - sums.begin());

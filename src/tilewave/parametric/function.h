@@ -35,6 +35,9 @@ struct Sets {
   const std::complex<double>* initial = nullptr;
   bool shares_initial = false;
   std::size_t repeats = 1;  ///< runs of each set, one after the other
+  /// A part of more sets: the number of its first one, and that of all. What sets give does not depend
+  /// on the part they are in.
+  std::size_t first = 0, all = 0;
 };
 
 /// Safe to use from several threads: each call works on states of its own.
