@@ -211,7 +211,9 @@ TEST(Api, functions_of_parameters) {
   EXPECT_NE(
       error_of([&] { session.run(circuit); }).find("2 parameters ('theta[0]', ...) have no value"),
       std::string::npos);
-  EXPECT_NE(error_of([&] { Function(circuit, {"ZZ"}, {.device = "cpu+cuda:0"}); }).find("not on 'cpu+cuda:0'"),
+  EXPECT_NE(error_of([&] {
+              Function(circuit, {"ZZ"}, {.device = "cpu+cuda:0"});
+            }).find("not on 'cpu+cuda:0'"),
             std::string::npos);
   const Circuit program = Circuit::from_text(
       "OPENQASM 3.0; include \"stdgates.inc\"; input float t; qubit q; ry(2 * t) q;");
