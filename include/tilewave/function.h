@@ -19,6 +19,10 @@
 
 namespace tilewave {
 
+/// What processes share: nothing, each computes by itself; rows of values, each a part of them; or one state,
+/// a power of two of them, on CPUs, for expectations and their derivatives.
+enum class Sharing : std::uint8_t { kNothing, kRows, kState };
+
 /// Where and how a function computes.
 struct FunctionOptions {
   /// `auto`, `cpu`, `cuda`, or CUDA devices that share rows of values, `cuda:0-3` or `cuda:0,2`. `auto`
@@ -26,9 +30,9 @@ struct FunctionOptions {
   std::string device = "auto";
   Precision precision = Precision::kDouble;  ///< of the amplitudes
   int threads = 0;                           ///< 0: OMP_NUM_THREADS, or all cores
-  /// Whether the processes of a launcher (mpirun, srun, TILEWAVE_PROCESSES) share rows of values, each a
-  /// part of them, and all have all results. All make the same calls; `cuda` is a device for each.
-  bool ranks = false;
+  /// What the processes of a launcher (mpirun, srun, TILEWAVE_PROCESSES) share. All make the same calls, and
+  /// all have all results; `cuda` is a device for each.
+  Sharing ranks = Sharing::kNothing;
 };
 
 /// A circuit of gates as a function of its parameters, planned once for all values. Values are rows of

@@ -368,6 +368,24 @@ for call in (lambda f: f.expectation(values), lambda f: f.jacobian(values), lamb
     np.testing.assert_array_equal(call(f), call(alone))
 assert "shared by 3 processes over TCP" in f.explain()
 """
+SHARED_STATE = """
+import numpy as np, tilewave as tw
+theta = tw.parameters("t", 6)
+circuit = tw.Circuit(8)
+for k in range(24):
+    circuit.ry(theta[k % 6], k % 8).cx(k % 8, (k + 3) % 8).rzz(theta[k % 5] / 2, k % 8, (k + 1) % 8)
+f, alone = (circuit.compile(["ZZIIIIII", "XIXIIIXY", {"YIIIIIII": 0.5, "IIIXIIII": 1}], ranks=ranks) for ranks in ("state", False))
+values = np.random.default_rng(1).normal(size=(3, 6))
+for call in (lambda f: f.expectation(values), lambda f: f.jacobian(values), lambda f: f.value_and_grad(values, [1, 2, 3])[1]):
+    np.testing.assert_allclose(call(f), call(alone), atol=1e-12)
+assert "a state shared by 4 processes over TCP" in f.explain()
+for call in (f.state, f.metric_tensor, lambda values: f.sample(values, 3), f.probabilities):
+    try:
+        call(values[0])
+        raise AssertionError
+    except ValueError as error:
+        assert "needs a whole state" in str(error)
+"""
 
 
 def on_processes(code, count, last=""):
@@ -380,6 +398,15 @@ def on_processes(code, count, last=""):
                                      "TILEWAVE_ROOT": f"127.0.0.1:{port}", "OMP_NUM_THREADS": "1"}) for k in range(count)]
     texts = [process.communicate(timeout=100)[0] for process in started]
     return [process.returncode for process in started], texts
+
+
+def test_processes_share_a_state():
+    codes, texts = on_processes(SHARED_STATE, 4)
+    assert codes == [0] * 4, texts
+    codes, texts = on_processes(SHARED_STATE, 3)
+    assert codes == [1] * 3 and all("3 processes cannot share a state of 8 qubits: use a power of two" in text for text in texts), texts
+    with pytest.raises(ValueError, match="ranks is 'all': use 'sets'"):
+        tw.Circuit(2).compile(ranks="all")
 
 
 def test_processes_share_sets_of_values():

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from functools import cache
 from operator import index
-from typing import Any, Optional
+from typing import Any, Literal, Optional, Union
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +17,8 @@ from .angles import Parameter, value_array
 from .observables import NO_TERMS, real_terms
 
 Floats = NDArray[np.float64]
+#: What processes of a run share.
+Ranks = Union[bool, Literal["sets", "state"]]
 #: Amplitudes to start from: one state, or one for each set of values.
 Start = Optional[ArrayLike]
 
@@ -30,9 +32,10 @@ class CircuitFunction:
     Derivatives are exact (the adjoint method), in double precision to about 1e-12 and in single to about 1e-5 of the
     observable's norm. They need two states of 2^n amplitudes in memory, of 16 bytes each, or 8 in single precision.
 
-    Sets of values are shared by CUDA devices (``device="cuda:0-3"``) and, with ``ranks=True``, by the processes that mpirun,
+    Sets of values are shared by CUDA devices (``device="cuda:0-3"``) and, with ``ranks="sets"`` (or True), by the processes that mpirun,
     srun or the variables TILEWAVE_PROCESSES, TILEWAVE_PROCESS and TILEWAVE_ROOT make one run: each takes a part of them, and
-    every process has all results. All processes make the same calls with the same values. A process that ends with an
+    every process has all results. With ``ranks="state"`` a power of two of them share one state, on CPUs, set after set:
+    for expectations and their derivatives, of circuits that no process has memory for. All processes make the same calls with the same values. A process that ends with an
     exception ends the run.
 
     Every call takes ``initial_state``, the amplitudes to start from in the place of |0...0>: complex128[2^n] for all sets, or
@@ -41,7 +44,7 @@ class CircuitFunction:
     Raises ValueError for values of another shape or that are not finite."""
 
     def __init__(self, circuit: AnyCircuit, observables: Any = None, *, pauli_order: PauliOrder = "last",
-                 precision: Precision = "double", device: Device = "auto", threads: int = 0, ranks: bool = False) -> None:
+                 precision: Precision = "double", device: Device = "auto", threads: int = 0, ranks: Ranks = False) -> None:
         from .circuits import circuit_of
         from .runs import how_of
         own = circuit_of(circuit)
@@ -54,7 +57,7 @@ class CircuitFunction:
         self._names: list[str] = own._parameter_names
         self._num_qubits, self._num_observables = own.num_qubits, len(parts)
         self._function = _core._Function(own, (coefficients, x, z), numbers, len(parts), *how_of(precision, device, threads),
-                                        bool(ranks))
+                                        _shared_by_ranks(ranks))
         if ranks:
             _finish_at_exit()
 
@@ -239,6 +242,14 @@ class CircuitFunction:
         if len(set(chosen)) != len(chosen):
             raise ValueError("a qubit is named twice: use distinct qubits")
         return chosen
+
+
+def _shared_by_ranks(ranks):
+    if ranks is True or ranks is False:
+        return "sets" if ranks else ""
+    if ranks not in ("sets", "state"):
+        raise ValueError(f"ranks is {ranks!r}: use 'sets' (or True), 'state', or False")
+    return ranks
 
 
 @cache

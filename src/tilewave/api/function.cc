@@ -59,10 +59,12 @@ parametric::SplitFunction make_function(const Circuit& circuit,
   parametric::FunctionOptions inside;
   inside.precision = options.precision;
   inside.num_threads = options.threads;
-  auto ranks = options.ranks ? runtime::launched_ranks() : nullptr;
+  auto ranks = options.ranks != Sharing::kNothing ? runtime::launched_ranks() : nullptr;
+  const auto shared =
+      options.ranks == Sharing::kState ? parametric::Shared::kState : parametric::Shared::kSets;
   const std::vector<int> devices =
       parametric::devices_for(device, circuit.num_qubits(), options.precision, ranks.get());
-  return {Access::inside(circuit), sums, inside, devices, std::move(ranks)};
+  return {Access::inside(circuit), sums, inside, devices, std::move(ranks), shared};
 }
 
 }  // namespace

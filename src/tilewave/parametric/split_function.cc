@@ -86,15 +86,22 @@ void SplitFunction::together(std::uint64_t asked, F f) const {
 SplitFunction::SplitFunction(const circuit::Circuit& circuit,
                              const std::vector<circuit::PauliSum>& observables,
                              const FunctionOptions& options, const std::vector<int>& devices,
-                             std::shared_ptr<runtime::Ranks> ranks)
-    : ranks_(std::move(ranks)) {
+                             std::shared_ptr<runtime::Ranks> ranks, Shared shared)
+    : one_at_a_time_(std::make_unique<std::mutex>()), ranks_(std::move(ranks)) {
   Fingerprint asked;
+  asked.add(static_cast<std::uint64_t>(shared));
   asked.add(circuit.fingerprint()).add(static_cast<std::uint64_t>(options.precision));
   for (const circuit::PauliSum& sum : observables) {
     asked.add(std::uint64_t{sum.size()});
     for (const circuit::PauliTerm& term : sum) asked.add(term.coefficient).add(term.x).add(term.z);
   }
   together(asked.value(), [&] {
+    if (ranks_ && shared == Shared::kState) {
+      FunctionOptions own = options;
+      own.cuda_device = devices.front();
+      state_ = std::make_unique<SharedState>(circuit, observables, own, ranks_);
+      return;
+    }
     for (const int device : devices) {
       FunctionOptions own = options;
       own.cuda_device = device;
@@ -102,6 +109,45 @@ SplitFunction::SplitFunction(const circuit::Circuit& circuit,
       if (device >= 0) places_ += (places_.empty() ? "cuda:" : ",") + std::to_string(device);
     }
   });
+}
+
+// What all processes are to agree on: `call` stands for what is asked beside the sets.
+std::uint64_t SplitFunction::asked(const Sets& sets, std::uint64_t call) const {
+  if (!ranks_) return 0;
+  const std::size_t starts = sets.shares_initial ? 1 : sets.count;
+  return Fingerprint()
+      .add(call)
+      .add(std::uint64_t{sets.count})
+      .add(fingerprint(sets.values, sets.count * num_parameters()))
+      .add(fingerprint(sets.initial, starts << num_qubits()))
+      .value();
+}
+
+void SplitFunction::need_whole_states(const char* what) const {
+  if (!state_) return;
+  throw Error(ExitCode::kUsage, std::string(what) +
+                                    " needs a whole state, but processes share it: let them "
+                                    "share sets of values, or ask for expectations and "
+                                    "their derivatives");
+}
+
+// One set after the other on the state that the processes share.
+void SplitFunction::on_state(const Sets& sets, const double* v, double* expectations,
+                             double* gradient) const {
+  const std::size_t m = num_observables(), p = num_parameters();
+  if (sets.initial) need_whole_states("an initial state");
+  const std::lock_guard lock(*one_at_a_time_);
+  const std::uint64_t call = fingerprint(v, sets.count * m) ^ (expectations ? 8 : 9);
+  together(asked(sets, call), [&] {
+    for (std::size_t b = 0; b < sets.count; ++b) state_->need_finite({sets.values + b * p, p});
+    state_->prepare();
+  });
+  for (std::size_t b = 0; b < sets.count; ++b) {
+    const double* const values = sets.values + b * p;
+    double* const e = expectations ? expectations + b * m : nullptr;
+    gradient ? state_->vjp(values, v + b * m, e, gradient + b * p)
+             : state_->expectations(values, e);
+  }
 }
 
 // f(function, its sets, number of its first one) for the parts of this process; then everyone's rows of
@@ -118,17 +164,7 @@ void SplitFunction::split(const Sets& sets, std::uint64_t call, const std::vecto
     part.first += mine.first;
     if (part.count > 0) f(*parts_[k], part_of(sets, part, p, num_qubits()), part.first);
   };
-  std::uint64_t asked = 0;
-  if (ranks_) {
-    const std::size_t starts = sets.shares_initial ? 1 : sets.count;
-    asked = Fingerprint()
-                .add(call)
-                .add(std::uint64_t{sets.count})
-                .add(fingerprint(sets.values, sets.count * p))
-                .add(fingerprint(sets.initial, starts << num_qubits()))
-                .value();
-  }
-  together(asked, [&] {
+  together(asked(sets, call), [&] {
     std::exception_ptr failure;
     std::mutex mutex;
     {
@@ -175,6 +211,7 @@ void SplitFunction::split(const Sets& sets, std::uint64_t call, const std::vecto
 
 void SplitFunction::expectations(const Sets& sets, double* out) const {
   const std::size_t m = num_observables();
+  if (state_) return on_state(sets, nullptr, out, nullptr);
   split(sets, 1, {{out, m * sizeof(double)}},
         [&](const Function& f, const Sets& own, std::size_t first) {
           f.expectations(own, out + first * m);
@@ -184,6 +221,7 @@ void SplitFunction::expectations(const Sets& sets, double* out) const {
 void SplitFunction::vjp(const Sets& sets, const double* v, double* expectations,
                         double* gradient) const {
   const std::size_t m = num_observables(), p = num_parameters();
+  if (state_) return on_state(sets, v, expectations, gradient);
   const std::uint64_t call = Fingerprint()
                                  .add(expectations ? std::uint64_t{2} : 3)
                                  .add(fingerprint(v, sets.count * m))
@@ -196,6 +234,7 @@ void SplitFunction::vjp(const Sets& sets, const double* v, double* expectations,
 }
 
 void SplitFunction::states(const Sets& sets, std::complex<double>* out) const {
+  need_whole_states("the state");
   split(sets, 4, {{out, sizeof(std::complex<double>) << num_qubits()}},
         [&](const Function& f, const Sets& own, std::size_t first) {
           f.states(own, out + (first << num_qubits()));
@@ -204,6 +243,7 @@ void SplitFunction::states(const Sets& sets, std::complex<double>* out) const {
 
 void SplitFunction::state_vjp(const Sets& sets, const std::complex<double>* g,
                               double* gradient) const {
+  need_whole_states("the derivative of a state");
   const std::size_t p = num_parameters();
   const std::uint64_t call =
       Fingerprint().add(std::uint64_t{5}).add(fingerprint(g, sets.count << num_qubits())).value();
@@ -214,6 +254,7 @@ void SplitFunction::state_vjp(const Sets& sets, const std::complex<double>* g,
 }
 
 void SplitFunction::metric_tensor(const Sets& sets, double* out) const {
+  need_whole_states("the metric tensor");
   const std::size_t p = num_parameters();
   split(sets, 6, {{out, p * p * sizeof(double)}},
         [&](const Function& f, const Sets& own, std::size_t first) {
@@ -223,6 +264,7 @@ void SplitFunction::metric_tensor(const Sets& sets, double* out) const {
 
 void SplitFunction::samples(const Sets& sets, std::uint64_t shots, std::uint64_t seed,
                             std::uint64_t* out) const {
+  need_whole_states("sampling");
   const std::uint64_t call = Fingerprint().add(std::uint64_t{7}).add(shots).add(seed).value();
   split(sets, call, {{out, shots * sizeof(std::uint64_t)}},
         [&](const Function& f, const Sets& own, std::size_t first) {
@@ -231,6 +273,7 @@ void SplitFunction::samples(const Sets& sets, std::uint64_t shots, std::uint64_t
 }
 
 std::string SplitFunction::explain() const {
+  if (state_) return state_->explain();
   std::string text = parts_[0]->explain();
   if (parts_.size() > 1) text += "sets of values are shared by " + places_ + "\n";
   if (ranks_)

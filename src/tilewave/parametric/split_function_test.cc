@@ -3,30 +3,12 @@
 
 #include <gtest/gtest.h>
 
-#include <thread>
-
 #include "tilewave/base/error.h"
 #include "tilewave/parametric/gate_by_gate_test.h"
-#include "tilewave/runtime/socket.h"
-#include "tilewave/runtime/tcp_ranks.h"
+#include "tilewave/parametric/on_ranks_test.h"
 
 namespace tilewave::parametric {
 namespace {
-
-// f(ranks) on as many ranks as asked for, a thread each.
-template <class F>
-void on_ranks(int size, F f) {
-  const runtime::Meeting meeting{"127.0.0.1", runtime::Socket::listen("127.0.0.1", 0).port(),
-                                 "test"};
-  std::vector<std::jthread> threads;
-  for (int r = 0; r < size; ++r) {
-    threads.emplace_back([&, r] {
-      const std::shared_ptr<runtime::Ranks> ranks = runtime::meet_over_tcp(r, size, meeting);
-      f(ranks);
-      ranks->finish();
-    });
-  }
-}
 
 struct Asked {
   Circuit circuit;
@@ -90,6 +72,47 @@ TEST(SplitFunction, has_the_same_bits_for_every_split) {
       }
     }
   }
+}
+
+TEST(SplitFunction, shares_a_state) {
+  const Asked asked(6, 3, false);
+  std::vector<double> want(6), slopes(12);
+  const Function whole(asked.circuit, asked.observables, {});
+  whole.vjp(asked.rows(), asked.v.data(), want.data(), slopes.data());
+  on_ranks(2, [&](const std::shared_ptr<runtime::Ranks>& ranks) {
+    const SplitFunction f(asked.circuit, asked.observables, {}, {-1}, ranks, Shared::kState);
+    std::vector<double> own(6), again(6), gradient(12);
+    f.expectations(asked.rows(), own.data());
+    f.vjp(asked.rows(), asked.v.data(), again.data(), gradient.data());
+    for (std::size_t k = 0; k < 6; ++k) {
+      EXPECT_NEAR(own[k], want[k], 1e-12);
+      EXPECT_NEAR(again[k], want[k], 1e-12);
+    }
+    for (std::size_t k = 0; k < 12; ++k) EXPECT_NEAR(gradient[k], slopes[k], 1e-11);
+    const auto error_of = [&](const auto& call) {
+      try {
+        call();
+      } catch (const Error& error) {
+        return std::string(error.what());
+      }
+      return std::string("no error");
+    };
+    std::vector<std::complex<double>> states(3 * 32);
+    EXPECT_NE(error_of([&] { f.states(asked.rows(), states.data()); }).find("needs a whole state"),
+              std::string::npos);
+    const Asked starts(6, 3, true);
+    EXPECT_NE(
+        error_of([&] { f.expectations(starts.rows(), own.data()); }).find("an initial state needs"),
+        std::string::npos);
+    std::vector<double> values = asked.values;
+    values[3] = ranks->rank() == 1 ? 0.5 : 0.25;
+    EXPECT_NE(error_of([&] {
+                f.expectations({values.data(), 3}, own.data());
+              }).find("rank 1 was given another"),
+              std::string::npos);
+    f.expectations(asked.rows(), again.data());
+    EXPECT_EQ(again, own);
+  });
 }
 
 // Results of more bytes than are gathered at a time.

@@ -31,7 +31,7 @@ using Values = ConstArray<double>;
 Function* make_function(const PyCircuit& circuit, const Terms& terms,
                         ConstArray<std::uint32_t> observable, std::uint32_t num_observables,
                         const std::string& precision, const std::string& device, int threads,
-                        bool uses_ranks) {
+                        const std::string& ranks_share) {
   const DeviceSet devices = DeviceSet::parse(device);
   parametric::FunctionOptions options;
   options.precision = parse_precision(precision);
@@ -42,10 +42,12 @@ Function* make_function(const PyCircuit& circuit, const Terms& terms,
     observables[observable.data()[k]].push_back(circuit::narrow(sum[k]));
   const auto shared = circuit.share();
   const nb::gil_scoped_release release;
-  auto ranks = uses_ranks ? runtime::launched_ranks() : nullptr;
+  auto ranks = ranks_share.empty() ? nullptr : runtime::launched_ranks();
   const std::vector<int> places =
       parametric::devices_for(devices, shared->num_qubits(), options.precision, ranks.get());
-  return new Function(*shared, observables, options, places, std::move(ranks));
+  return new Function(
+      *shared, observables, options, places, std::move(ranks),
+      ranks_share == "state" ? parametric::Shared::kState : parametric::Shared::kSets);
 }
 
 std::size_t sets_of(const Values& values) { return values.shape(0); }
@@ -65,7 +67,7 @@ parametric::Sets to_sets(const Values& values, const Amplitudes& initial) {
 void bind_parametric(nb::module_& m) {
   nb::class_<Function> c(m, "_Function");
   c.def(nb::new_(&make_function), "circuit"_a, "terms"_a, "observable"_a, "num_observables"_a,
-        "precision"_a, "device"_a, "threads"_a, "uses_ranks"_a = false);
+        "precision"_a, "device"_a, "threads"_a, "ranks_share"_a = "");
   c.def("_expectations", [](const Function& f, Values values, Amplitudes initial) {
     NewArray<double> out({sets_of(values), f.num_observables()});
     {
