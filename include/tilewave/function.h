@@ -19,9 +19,12 @@
 
 namespace tilewave {
 
-/// What processes share: nothing, each computes by itself; rows of values, each a part of them; or one state,
-/// a power of two of them, on CPUs, for expectations and their derivatives.
-enum class Sharing : std::uint8_t { kNothing, kRows, kState };
+/// What the processes of a run share.
+enum class Sharing : std::uint8_t {
+  kNothing,  ///< each process computes by itself
+  kRows,     ///< rows of values, each process a part of them
+  kState,    ///< one state, on CPUs: a power of two of processes, for expectations and derivatives
+};
 
 /// Where and how a function computes.
 struct FunctionOptions {
