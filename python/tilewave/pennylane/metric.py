@@ -28,7 +28,7 @@ def _expand(tape, precision="double", threads=0):
 def metric_tensor(tape: Any, precision: str = "double", threads: int = 0) -> Any:
     """The metric tensor (Fubini-Study) of a QNode or tape, float64[P, P] for P trainable parameters, on CPUs; the QNode may
     be of any device. Exact, with classical processing of the arguments as in `qml.adjoint_metric_tensor`, to which its
-    results are equal; it goes where that does, `qml.QNGOptimizer(metric_tensor_fn=...)` of a step for instance.
+    results are equal; it goes where that does: `qml.QNGOptimizer().step(node, x, metric_tensor_fn=metric_tensor(node))`.
 
     Raises ValueError for shots, and DeviceError for circuits that measure in the middle, batches of parameters, and trainable
     entries of matrices or states."""
@@ -39,6 +39,7 @@ def metric_tensor(tape: Any, precision: str = "double", threads: int = 0) -> Any
             raise ValueError("the metric tensor of a circuit with shots is not exact: use shots=None, or qml.metric_tensor")
         if own.batch_size is not None:
             raise DeviceError("the metric tensor is of one set of parameters: the circuit has a batch of them")
-        return TilewaveQubit(precision=precision, device="cpu", threads=threads, seed=0)._metric_tensor(own)
+        metric = TilewaveQubit(precision=precision, device="cpu", threads=threads, seed=0)._metric_tensor(own)
+        return qml.math.asarray(metric, like=qml.math.get_interface(*own.get_parameters(trainable_only=False)))
 
     return [tape], compute
