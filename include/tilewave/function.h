@@ -19,13 +19,23 @@
 
 namespace tilewave {
 
+/// What the processes of a run share.
+enum class Sharing : std::uint8_t {
+  kNothing,  ///< each process computes by itself
+  kRows,     ///< rows of values, each process a part of them
+  kState,    ///< one state, on CPUs: a power of two of processes, for expectations and derivatives
+};
+
 /// Where and how a function computes.
 struct FunctionOptions {
-  /// `auto`, `cpu`, `cuda` or `cuda:1`: a function runs on one device. `auto` is the first CUDA device
-  /// from 16 qubits on, where two states fit its memory.
+  /// `auto`, `cpu`, `cuda`, or CUDA devices that share rows of values, `cuda:0-3` or `cuda:0,2`. `auto`
+  /// is the first CUDA device from 16 qubits on, where two states fit its memory.
   std::string device = "auto";
   Precision precision = Precision::kDouble;  ///< of the amplitudes
   int threads = 0;                           ///< 0: OMP_NUM_THREADS, or all cores
+  /// What the processes of a launcher (mpirun, srun, TILEWAVE_PROCESSES) share. All make the same calls, and
+  /// all have all results; `cuda` is a device for each.
+  Sharing ranks = Sharing::kNothing;
 };
 
 /// A circuit of gates as a function of its parameters, planned once for all values. Values are rows of
@@ -37,7 +47,8 @@ class Function {
  public:
   /// `observables` are Pauli sums, "0.5 ZZI + 0.2 X0 Y3": dense with the rightmost character on qubit
   /// 0, or sparse. Throws Error(kInput) for a circuit that is not unitary (measurements at its end
-  /// are left out) and for observables that cannot be read, Error(kUsage) for several devices.
+  /// are left out) and for observables that cannot be read, Error(kUsage) for a device of no known
+  /// form, Error(kCommunication) where processes do not come together.
   Function(const Circuit& circuit, const std::vector<std::string>& observables,
            const FunctionOptions& options = {});
   /// Takes the plan of another function, which then may only be assigned to or destroyed.
@@ -78,6 +89,11 @@ class Function {
   /// Derivatives of Re sum conj(g_x) psi_x; `g` is 2^num_qubits() numbers for each row of values.
   std::vector<double> state_vjp(const std::vector<double>& values,
                                 const std::vector<std::complex<double>>& g) const;
+  /// The quantum geometric tensor's real part (the metric of Fubini and Study),
+  /// Re(<d_i psi|d_j psi> - <d_i psi|psi><psi|d_j psi>): for each row num_parameters() rows of
+  /// num_parameters(). A run forward and back of two states for each parameter. Throws Error(kUsage)
+  /// where the function runs on a CUDA device.
+  std::vector<double> metric_tensor(const std::vector<double>& values) const;
   /// Measurements of all qubits: `shots` basis states for each row of values. The same seed draws the
   /// same; one is drawn where none is given.
   std::vector<std::uint64_t> sample(const std::vector<double>& values, std::uint64_t shots,

@@ -1,5 +1,9 @@
 """Circuits as functions of their parameters: what they answer, checked by other means, and how they refuse."""
 import math
+import os
+import socket
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -213,8 +217,7 @@ def test_refusals():
             (lambda: circuit.compile().gradient(np.ones(24)), "without observables"),
             (lambda: circuit.compile(["ZZ", {"XX": 1j}]), "observable 1: the observable is not Hermitian"),
             (lambda: circuit.compile("Z5"), "out of range"),
-            (lambda: circuit.compile("ZZ", device="cuda:0,1"), "runs on one device, not on 'cuda:0,1'"),
-            (lambda: circuit.compile("ZZ", device="cpu+cuda:0"), "runs on one device"),
+            (lambda: circuit.compile("ZZ", device="cpu+cuda:0"), r"on the CPU or on CUDA devices, not on 'cpu\+cuda:0'"),
             (lambda: tw.Circuit(1).h(0).reset(0).compile("Z"), "operation 1 is a reset"),
             (lambda: tw.Circuit(1, 1).measure(0, 0).x(0).compile("Z"), "after a measurement"),
             (lambda: tw.Circuit(1).unitary([[2, 0], [0, 1]], 0, check=False).compile("Z"), "not unitary"),
@@ -279,6 +282,50 @@ def test_thousands_of_strings():
     np.testing.assert_allclose(f.gradient(values)[0], difference, atol=1e-6)
 
 
+@pytest.mark.parametrize("precision, tolerance", [("double", 1e-8), ("single", 2e-4)])
+def test_metric_tensor_equals_differences(precision, tolerance):
+    rng = np.random.default_rng(8)
+    for n in (1, 3, 5):
+        circuit = random_circuit(rng, n, 4, 20) if n > 3 else tw.Circuit(n).h(0)
+        if n <= 3:
+            for t in tw.parameters("t", 4):
+                circuit.ry(t, rng.integers(n)).rz(2 * t - 0.3, rng.integers(n)).h(int(rng.integers(n)))
+        f = circuit.compile(precision=precision, device="cpu")
+        exact = circuit.compile(device="cpu")
+        values, starts = rng.normal(size=(3, 4)), rng.normal(size=(3, 2**n)) + 1j * rng.normal(size=(3, 2**n))
+        starts /= np.linalg.norm(starts, axis=1, keepdims=True)
+        for initial in (None, starts[0], starts):
+            metric = f.metric_tensor(values, initial_state=initial)
+            assert metric.shape == (3, 4, 4)
+            for b, (row, found) in enumerate(zip(values, metric)):
+                own = initial[b] if np.ndim(initial) == 2 else initial
+                step = 1e-5 * np.eye(4)
+                psi = exact.state(row, initial_state=own)
+                d = (exact.state(row + step, initial_state=own) - exact.state(row - step, initial_state=own)) / 2e-5
+                along = d.conj() @ psi
+                np.testing.assert_allclose(found, (d.conj() @ d.T - np.outer(along, along.conj())).real, atol=tolerance)
+                np.testing.assert_allclose(f.metric_tensor(row, initial_state=own), found, atol=tolerance)
+                np.testing.assert_array_equal(found, found.T)
+
+
+def test_metric_tensor_closed_forms():
+    a, b = tw.parameters("t", 2)
+    f = tw.Circuit(1).ry(a, 0).rz(b, 0).compile()
+    np.testing.assert_allclose(f.metric_tensor([0.4, 1.0]), [[0.25, 0], [0, 0.25 * math.sin(0.4)**2]], atol=1e-15)
+    assert f.metric_tensor(np.ones((0, 2))).shape == (0, 2, 2) and tw.Circuit(1).h(0).compile().metric_tensor([]).shape == (0, 0)
+    # n qubits in a GHZ state turned about Z: the variance of the generator is (n / 2)^2
+    ghz = tw.Circuit(6).h(0)
+    for q in range(5):
+        ghz.cx(q, q + 1)
+    for q in range(6):
+        ghz.rz(a, q)
+    assert math.isclose(ghz.compile().metric_tensor([0.2])[0, 0], 9)
+    with pytest.raises(ValueError, match="2 parameters, got values of shape"):
+        f.metric_tensor([1.0])
+    with pytest.raises(ValueError, match="'t\\[1\\]'.*nan"):
+        f.metric_tensor([1.0, np.nan])
+
+
 def test_initial_states():
     rng = np.random.default_rng(6)
     circuit = random_circuit(rng, 4, 3)
@@ -307,3 +354,71 @@ def test_initial_states():
         f.state(values[0], initial_state=2 * np.eye(16)[0])
     with pytest.raises(ValueError, match=r"shape \(8,\)"):
         f.state(values[0], initial_state=np.ones(8))
+
+
+SHARED = """
+import sys, numpy as np, tilewave as tw
+a, b = tw.parameters("t", 2)
+circuit = tw.Circuit(3).ry(a, 0).cx(0, 1).rxx(b, 1, 2).rz(a - b, 2)
+f, alone = (circuit.compile(["ZZI", "XIX"], ranks=ranks) for ranks in (True, False))
+values = np.random.default_rng(1).normal(size=(5, 2))
+for call in (lambda f: f.expectation(values), lambda f: f.jacobian(values), lambda f: f.value_and_grad(values, [1, 2])[1],
+             lambda f: f.metric_tensor(values), lambda f: f.state(values), lambda f: f.sample(values, 20, 3),
+             lambda f: f.expectation(values[0])):
+    np.testing.assert_array_equal(call(f), call(alone))
+assert "shared by 3 processes over TCP" in f.explain()
+"""
+SHARED_STATE = """
+import numpy as np, tilewave as tw
+theta = tw.parameters("t", 6)
+circuit = tw.Circuit(8)
+for k in range(24):
+    circuit.ry(theta[k % 6], k % 8).cx(k % 8, (k + 3) % 8).rzz(theta[k % 5] / 2, k % 8, (k + 1) % 8)
+f, alone = (circuit.compile(["ZZIIIIII", "XIXIIIXY", {"YIIIIIII": 0.5, "IIIXIIII": 1}], ranks=ranks) for ranks in ("state", False))
+values = np.random.default_rng(1).normal(size=(3, 6))
+for call in (lambda f: f.expectation(values), lambda f: f.jacobian(values), lambda f: f.value_and_grad(values, [1, 2, 3])[1]):
+    np.testing.assert_allclose(call(f), call(alone), atol=1e-12)
+assert "a state shared by 4 processes over TCP" in f.explain()
+for call in (f.state, f.metric_tensor, lambda values: f.sample(values, 3), f.probabilities):
+    try:
+        call(values[0])
+        raise AssertionError
+    except ValueError as error:
+        assert "needs a whole state" in str(error)
+"""
+
+
+def on_processes(code, count, last=""):
+    """The outcomes of a program on several processes; `last` is added to that of the last one."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    started = [subprocess.Popen([sys.executable, "-c", code + (last if k == count - 1 else "")], stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT, text=True,
+                                env={**os.environ, "TILEWAVE_PROCESSES": str(count), "TILEWAVE_PROCESS": str(k),
+                                     "TILEWAVE_ROOT": f"127.0.0.1:{port}", "OMP_NUM_THREADS": "1"}) for k in range(count)]
+    texts = [process.communicate(timeout=100)[0] for process in started]
+    return [process.returncode for process in started], texts
+
+
+def test_processes_share_a_state():
+    codes, texts = on_processes(SHARED_STATE, 4)
+    assert codes == [0] * 4, texts
+    codes, texts = on_processes(SHARED_STATE, 3)
+    assert codes == [1] * 3 and all("3 processes cannot share a state of 8 qubits: use a power of two" in text for text in texts), texts
+    with pytest.raises(ValueError, match="ranks is 'all': use 'sets'"):
+        tw.Circuit(2).compile(ranks="all")
+
+
+def test_processes_share_sets_of_values():
+    codes, texts = on_processes(SHARED, 3)
+    assert codes == [0, 0, 0], texts
+    codes, texts = on_processes(SHARED, 3, "raise SystemExit('enough')\n")
+    assert codes == [0, 0, 1] and texts[2].strip() == "enough", texts
+    # one that fails ends the others' next call
+    codes, texts = on_processes(SHARED + "f.gradient(values)\n", 3, "assert False, 'on purpose'\n")
+    assert codes[2] == 1 and "on purpose" in texts[2], texts
+    more = "import os\nf.gradient(values + (os.environ['TILEWAVE_PROCESS'] == '1'))\n"
+    codes, texts = on_processes(SHARED + more, 3)
+    assert codes == [1, 1, 1] and all("rank 1 was given another circuit, call or values" in text for text in texts), texts
+    codes, texts = on_processes(SHARED, 3, "f.gradient(values)\n")  # a call that the others do not make
+    assert codes[2] == 1 and "ConnectionError" in texts[2], texts

@@ -771,3 +771,61 @@ def test_jax_takes_the_derivatives_of_batches():
     expected = qml.jacobian(lambda w: qml.math.stack(plain(X[0], w)))(pnp.array(W, requires_grad=True))
     assert np.allclose(rows, expected, atol=1e-11)
     assert np.allclose(jax.vmap(lambda x: jax.numpy.stack(node(x, W)))(X), np.stack(plain(X, W)).T, atol=1e-11)
+
+
+def test_metric_tensors_equal_those_of_pennylane():
+    from tilewave.pennylane import metric_tensor
+    shape = qml.StronglyEntanglingLayers.shape(2, 3)
+    rng = np.random.default_rng(3)
+
+    def layers(weights, x):
+        qml.StatePrep(np.arange(1, 9) / np.linalg.norm(np.arange(1, 9)), wires=["c", "a", "b"])
+        qml.RY(2 * x[0] * x[1], "a")
+        qml.StronglyEntanglingLayers(weights, ["a", "b", "c"])
+        qml.ctrl(qml.PhaseShift(x[1], "b"), "a", control_values=[0])
+        qml.SingleExcitation(x[0], ["a", "c"])
+        return qml.expval(qml.Z("a") @ qml.X("b"))
+
+    weights = pnp.array(rng.normal(size=shape), requires_grad=True)
+    x = pnp.array([0.3, -0.7], requires_grad=True)
+    node = qml.QNode(layers, qml.device("tilewave.qubit"))
+    expected = qml.adjoint_metric_tensor(qml.QNode(layers, qml.device("default.qubit", wires=["a", "b", "c"])))(weights, x)
+    for precision, tolerance in (("double", 1e-10), ("single", 1e-4)):
+        found = metric_tensor(node, precision=precision)(weights, x)
+        assert len(found) == 2 and found[0].shape == shape + shape and found[1].shape == (2, 2)
+        for one, other in zip(found, expected):
+            np.testing.assert_allclose(one, other, atol=tolerance)
+    # a step of the natural gradient
+    few = pnp.array([0.4, 1.1], requires_grad=True)
+
+    def small(angles):
+        qml.RX(angles[0], 0)
+        qml.CNOT([0, 1])
+        qml.RY(angles[1], 1)
+        return qml.expval(qml.Z(0) @ qml.Z(1))
+
+    small = qml.QNode(small, qml.device("tilewave.qubit", wires=2))
+    step = qml.QNGOptimizer(0.1, lam=1e-6)
+    ours = step.step(small, few, metric_tensor_fn=metric_tensor(small))
+    np.testing.assert_allclose(ours, step.step(small, few, metric_tensor_fn=qml.adjoint_metric_tensor(small)), atol=1e-10)
+
+
+def test_what_has_no_metric_tensor():
+    from tilewave.pennylane import metric_tensor
+    device = qml.device("tilewave.qubit", wires=2)
+
+    def node(*extra):
+        def circuit(x):
+            qml.RX(x, 0)
+            for step in extra:
+                step()
+            return qml.expval(qml.Z(0))
+        return qml.QNode(circuit, device)
+
+    x = pnp.array(0.3, requires_grad=True)
+    with pytest.raises(ValueError, match="with shots is not exact"):
+        metric_tensor(qml.set_shots(node(), 10))(x)
+    with pytest.raises(qml.exceptions.DeviceError, match="has a batch of them"):
+        metric_tensor(node())(pnp.array([0.3, 0.4], requires_grad=True))
+    with pytest.raises(qml.exceptions.DeviceError, match="metric_tensor|unitary gates"):
+        metric_tensor(node(lambda: qml.measure(0)))(x)

@@ -24,6 +24,7 @@ from .noise import NoiseModel, noise_model
 from .runs import (Executable, Plan, State, amplitudes, compile, expectation, marginals, plan, probabilities, run, sample, sample_bits,
                    simulate)
 from .angles import Parameter, ParameterExpression, parameters
+from .shifts import ShiftGradient, shift_gradient
 from .notebooks import result_html as _result_html
 from .samplers import (CompiledDetectorSampler, CompiledMeasurementsToDetectionEventsConverter, CompiledSampler, KeptShots, ShotLists,
                        compile_detector_sampler, compile_m2d_converter, compile_sampler, detector_error_model)
@@ -35,10 +36,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Circuit", "CircuitFunction", "CompiledDemSampler", "CompiledDetectorSampler", "CompiledMeasurementsToDetectionEventsConverter", "CompiledSampler", "Diagram", "Executable", "KeptShots", "NoiseModel",
-    "Operation", "Parameter", "ParameterExpression", "Plan", "Result", "ShotLists", "State", "__version__", "amplitudes", "built_with_cuda", "collect", "compile", "compile_dem_sampler", "compile_detector_sampler",
+    "Operation", "Parameter", "ParameterExpression", "Plan", "Result", "ShiftGradient", "ShotLists", "State", "__version__", "amplitudes", "built_with_cuda", "collect", "compile", "compile_dem_sampler", "compile_detector_sampler",
     "compile_m2d_converter", "compile_sampler", "detector_error_model", "diagram", "entropy", "expectation", "gate_names", "map",
     "marginals", "noise_model", "parameters", "plan", "plot_counts", "plot_entropy", "plot_error_rates", "plot_plan", "plot_probabilities", "probabilities", "report",
-    "run", "sample", "sample_bits", "shortest_graphlike_error", "simulate", "to_device", "to_host",
+    "run", "sample", "sample_bits", "shift_gradient", "shortest_graphlike_error", "simulate", "to_device", "to_host",
 ]
 
 Result._repr_html_ = _result_html  # type: ignore[attr-defined]

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from . import _core
 from ._types import AnyCircuit, Device, Path, PauliOrder, Precision, StimCircuit
 from .angles import Angle, Parameter, expression_of, value_array
-from .functions import CircuitFunction
+from .functions import CircuitFunction, Ranks
 
 
 def read_text(source: Path) -> tuple[str, str]:
@@ -221,13 +221,16 @@ class Circuit(_core.Circuit):
         return type(self)(self._bind(array))
 
     def compile(self, observables: Any = None, *, pauli_order: PauliOrder = "last", precision: Precision = "double",
-                device: Device = "auto", threads: int = 0) -> CircuitFunction:
+                device: Device = "auto", threads: int = 0, ranks: Ranks = False) -> CircuitFunction:
         """The circuit as a function of its parameters, planned once for all values: expectations of ``observables`` and their
         derivatives, states, probabilities, samples, for one set of values or many at a time. An observable is what
-        `tilewave.expectation` takes; a list is several, unless its items are pairs (string, coefficient). Raises ValueError
-        for a circuit that is not unitary (measurements at its end are left out), an observable that is not Hermitian, and
-        a device that is no CPU."""
-        return CircuitFunction(self, observables, pauli_order=pauli_order, precision=precision, device=device, threads=threads)
+        `tilewave.expectation` takes; a list is several, unless its items are pairs (string, coefficient). Sets of
+        values are shared by the CUDA devices that ``device`` names, and with ``ranks=True`` by the processes of the run; with
+        ``ranks="state"`` they share one state.
+        Raises ValueError for a circuit that is not unitary (measurements at its end are left out), an observable that is not
+        Hermitian, and a device of no known form or that is not there; RuntimeError where processes do not come together."""
+        return CircuitFunction(self, observables, pauli_order=pauli_order, precision=precision, device=device, threads=threads,
+                               ranks=ranks)
 
     def count_ops(self) -> dict[str, int]:
         """How many operations there are of each name, the most frequent first."""

@@ -1,9 +1,12 @@
 """Circuits as functions of their parameters: values, derivatives, states and samples, for one set of values or many."""
 from __future__ import annotations
 
+import atexit
+import sys
 from collections.abc import Sequence
+from functools import cache
 from operator import index
-from typing import Any, Optional
+from typing import Any, Literal, Optional, Union
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +17,8 @@ from .angles import Parameter, value_array
 from .observables import NO_TERMS, real_terms
 
 Floats = NDArray[np.float64]
+#: What processes of a run share.
+Ranks = Union[bool, Literal["sets", "state"]]
 #: Amplitudes to start from: one state, or one for each set of values.
 Start = Optional[ArrayLike]
 
@@ -27,13 +32,19 @@ class CircuitFunction:
     Derivatives are exact (the adjoint method), in double precision to about 1e-12 and in single to about 1e-5 of the
     observable's norm. They need two states of 2^n amplitudes in memory, of 16 bytes each, or 8 in single precision.
 
+    Sets of values are shared by CUDA devices (``device="cuda:0-3"``) and, with ``ranks="sets"`` (or True), by the processes that mpirun,
+    srun or the variables TILEWAVE_PROCESSES, TILEWAVE_PROCESS and TILEWAVE_ROOT make one run: each takes a part of them, and
+    every process has all results. With ``ranks="state"`` a power of two of them share one state, on CPUs, set after set:
+    for expectations and their derivatives, of circuits that no process has memory for. All processes make the same calls with the same values. A process that ends with an
+    exception ends the run.
+
     Every call takes ``initial_state``, the amplitudes to start from in the place of |0...0>: complex128[2^n] for all sets, or
     [B, 2^n], of norm 1.
 
     Raises ValueError for values of another shape or that are not finite."""
 
     def __init__(self, circuit: AnyCircuit, observables: Any = None, *, pauli_order: PauliOrder = "last",
-                 precision: Precision = "double", device: Device = "auto", threads: int = 0) -> None:
+                 precision: Precision = "double", device: Device = "auto", threads: int = 0, ranks: Ranks = False) -> None:
         from .circuits import circuit_of
         from .runs import how_of
         own = circuit_of(circuit)
@@ -45,7 +56,10 @@ class CircuitFunction:
         numbers = np.repeat(np.arange(len(parts), dtype=np.uint32), [len(part[0]) for part in parts]).astype(np.uint32)
         self._names: list[str] = own._parameter_names
         self._num_qubits, self._num_observables = own.num_qubits, len(parts)
-        self._function = _core._Function(own, (coefficients, x, z), numbers, len(parts), *how_of(precision, device, threads))
+        self._function = _core._Function(own, (coefficients, x, z), numbers, len(parts), *how_of(precision, device, threads),
+                                        _shared_by_ranks(ranks))
+        if ranks:
+            _finish_at_exit()
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -131,6 +145,16 @@ class CircuitFunction:
         _need_finite(cotangents, "g")
         gradient = self._function._state_vjp(sets, self._start(initial_state, sets), cotangents)
         return gradient if is_batch else gradient[0]
+
+    def metric_tensor(self, values: Any, *, initial_state: Start = None) -> Floats:
+        """The real part of the quantum geometric tensor (the metric of Fubini and Study; a quarter of the quantum Fisher
+        information), Re(<d_i psi|d_j psi> - <d_i psi|psi><psi|d_j psi>): float64[P, P], symmetric, or [B, P, P]. Exact; takes
+        1.2 to 1.4 times a gradient for each parameter, and the memory of two states. Observables do not matter to it.
+
+        Raises ValueError where the function was compiled for a CUDA device: it is computed on the CPU."""
+        sets, is_batch = self._sets(values)
+        metric = self._function._metric_tensor(sets, self._start(initial_state, sets))
+        return metric if is_batch else metric[0]
 
     def probabilities(self, values: Any, qubits: Optional[Sequence[int]] = None, *, initial_state: Start = None) -> Floats:
         """Probabilities of the 2^k outcomes of chosen qubits (default: all): float64[2^k], or [B, 2^k]; bit j of an index is
@@ -218,6 +242,28 @@ class CircuitFunction:
         if len(set(chosen)) != len(chosen):
             raise ValueError("a qubit is named twice: use distinct qubits")
         return chosen
+
+
+def _shared_by_ranks(ranks):
+    if ranks is True or ranks is False:
+        return "sets" if ranks else ""
+    if ranks not in ("sets", "state"):
+        raise ValueError(f"ranks is {ranks!r}: use 'sets' (or True), 'state', or False")
+    return ranks
+
+
+@cache
+def _finish_at_exit():
+    atexit.register(_finish)
+
+
+def _finish():
+    if getattr(sys, "last_value", None) is not None:  # an exception ended the program: the others are to hear of it
+        return
+    try:
+        _core._finish_ranks()
+    except ConnectionError as error:
+        print(f"tilewave: at the end of the program: {error}", file=sys.stderr)
 
 
 def _need_finite(array, name):

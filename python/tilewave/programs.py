@@ -229,6 +229,12 @@ class Function:
         gradient = self._function._state_vjp(*self._given(values, initial), np.ascontiguousarray(cotangents, complex))
         return self._spread(gradient, values)
 
+    def metric_tensor(self, values: NDArray[np.float64], initial: Start = None) -> NDArray[np.float64]:
+        """[sets, parameters, parameters]"""
+        whole = np.zeros((*values.shape, values.shape[1]))
+        whole[np.ix_(range(len(values)), self.columns, self.columns)] = self._function._metric_tensor(*self._given(values, initial))
+        return whole
+
     def _given(self, values, initial):
         start = np.zeros((0, 1), complex) if initial is None else initial.reshape(1, -1)
         return np.ascontiguousarray(values[:, self.columns]), start

@@ -11,6 +11,7 @@
 #include "tilewave/base/error.h"
 #include "tilewave/parametric/function.h"
 #include "tilewave/parametric/gate_by_gate_test.h"
+#include "tilewave/parametric/split_function.h"
 #include "tilewave/runtime/cuda/jit_cache.h"
 #include "tilewave/runtime/machine.h"
 
@@ -209,6 +210,46 @@ TEST_P(Devices, give_many_more_sets_than_blocks) {
     EXPECT_NEAR(one, e[set], 10 * tolerance());
     for (std::size_t k = 0; k < 3; ++k) EXPECT_NEAR(gradient[k], g[3 * set + k], 100 * tolerance());
   }
+}
+
+// By parts of one device, and by all that there are.
+TEST_P(Devices, share_sets_of_values) {
+  JitCache::set_use("off");  // the same bits: parts would not be compiled at the same time
+  std::vector<int> all;
+  for (const auto& device : runtime::cuda_devices()) all.push_back(device.index);
+  for (const std::uint32_t n : {5u, 14u}) {  // as batches, and set by set
+    Random random(n);
+    const std::uint32_t p = 4;
+    const Circuit c = random_circuit(random, n, p, 25);
+    const std::vector<PauliSum> observables = {random_observable(random, n, 5)};
+    const Function alone(c, observables, on_device(precision()));
+    for (const std::size_t sets : {1, 2, 3, 40}) {
+      const std::vector<double> values = random.angles(sets * p), v(sets, 1.0);
+      std::vector<double> e[2], g[2];
+      std::vector<std::uint64_t> shots[2];
+      for (int k = 0; k < 2; ++k) {
+        e[k].resize(sets), g[k].resize(sets * p), shots[k].resize(sets * 10);
+      }
+      alone.vjp({values.data(), sets}, v.data(), e[0].data(), g[0].data());
+      alone.samples({values.data(), sets}, 10, 3, shots[0].data());
+      for (const auto& devices : {std::vector<int>{0, 0}, std::vector<int>{0, 0, 0}, all}) {
+        const SplitFunction f(c, observables, on_device(precision()), devices, nullptr);
+        f.vjp({values.data(), sets}, v.data(), e[1].data(), g[1].data());
+        f.samples({values.data(), sets}, 10, 3, shots[1].data());
+        EXPECT_EQ(e[0], e[1]) << sets << " sets by " << devices.size();
+        EXPECT_EQ(g[0], g[1]) << sets << " sets by " << devices.size();
+        EXPECT_EQ(shots[0], shots[1]) << sets << " sets by " << devices.size();
+      }
+    }
+  }
+}
+
+TEST_P(Devices, refuse_metric_tensors) {
+  Random random(2);
+  const Circuit c = random_circuit(random, 3, 2, 5);
+  const double values[] = {0.1, 0.2};
+  double metric[4];
+  EXPECT_THROW(Function(c, {}, on_device(precision())).metric_tensor({values, 1}, metric), Error);
 }
 
 INSTANTIATE_TEST_SUITE_P(

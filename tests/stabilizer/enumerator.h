@@ -1,17 +1,24 @@
 // The exact distribution of the records of a small circuit: every branch of every channel and
-// measurement is followed with a dense state vector (the naive simulator's). Knows nothing of Paulis
-// moving through gates, tableaux or frames.
+// measurement is followed with a dense state vector. Knows nothing of Paulis moving through gates,
+// tableaux or frames. Where branches are too many, shots are drawn instead: at every channel and
+// measurement the shots of a branch are divided at random among those it splits into, which gives what
+// trajectories one after the other would, while shots with the same history share a state.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <map>
 #include <numbers>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "oracle/naive_simulator.h"
+#include "tilewave/base/bits.h"
+#include "tilewave/base/error.h"
 #include "tilewave/circuit/clifford.h"
 #include "tilewave/circuit/stabilizer_circuit.h"
 
@@ -30,6 +37,7 @@ struct Branch {
   std::string records;
   bool chain = false;        // an error of the current chain has happened
   std::uint32_t leaked = 0;  // bit q: qubit q
+  std::uint64_t shots = 0;   // where shots are drawn
   oracle::State state;
 };
 
@@ -40,67 +48,200 @@ class Enumerator {
   explicit Enumerator(const StabilizerCircuit& c, bool gates_scramble = false)
       : gates_scramble_(gates_scramble),
         num_qubits_(static_cast<std::uint32_t>(std::max<std::uint64_t>(1, c.counts().qubits))) {
-    Branch start;
-    start.state = oracle::zero_state(num_qubits_);
-    branches_.push_back(std::move(start));
+    start(0);
     block(c);
+  }
+  /// Draws `shots` shots instead, with random numbers of its own. Leakage is not known there.
+  Enumerator(const StabilizerCircuit& c, std::uint64_t shots, std::uint64_t seed)
+      : Enumerator(static_cast<std::uint32_t>(std::max<std::uint64_t>(1, c.counts().qubits))) {
+    constexpr std::uint64_t kTogether = 512;  // of the most states at a time
+    random_.seed(seed);
+    std::vector<Branch> done;
+    for (std::uint64_t first = 0; first < shots; first += kTogether) {
+      draws_ = true;
+      start(std::min(kTogether, shots - first));
+      block(c);
+      for (Branch& b : branches_) {
+        b.state = {};
+        done.push_back(std::move(b));
+      }
+    }
+    branches_ = std::move(done);
+  }
+  /// The probability of these records.
+  static double probability_of(const StabilizerCircuit& c, const std::string& records) {
+    Enumerator e(static_cast<std::uint32_t>(std::max<std::uint64_t>(1, c.counts().qubits)));
+    e.only_ = &records;
+    e.start(0);
+    e.block(c);
+    double sum = 0;
+    for (const Branch& b : e.branches_) sum += b.probability;
+    return sum;
   }
   std::map<std::string, double> distribution() const {
     std::map<std::string, double> out;
     for (const Branch& b : branches_) out[b.records] += b.probability;
     return out;
   }
+  std::map<std::string, std::uint64_t> shots() const {
+    std::map<std::string, std::uint64_t> out;
+    for (const Branch& b : branches_) out[b.records] += b.shots;
+    return out;
+  }
 
  private:
+  explicit Enumerator(std::uint32_t num_qubits) : gates_scramble_(false), num_qubits_(num_qubits) {}
+  void start(std::uint64_t shots) {
+    branches_.assign(1, {});
+    branches_[0].shots = shots;
+    branches_[0].state = oracle::zero_state(num_qubits_);
+  }
+
+  // The naive simulator's, with loops of its own for one target, as nearly all gates have.
   void gate(oracle::State& state, GateId id, std::vector<std::uint32_t> qubits,
             std::vector<double> params = {}) const {
     circuit::Circuit one(num_qubits_);
     one.add_gate(id, qubits, params);
-    oracle::apply(one, one.ops()[0], state);
+    const circuit::Op& op = one.ops()[0];
+    if (one.targets(op).size() != 1) return oracle::apply(one, op, state);
+    const std::vector<cplx> m = one.matrix(op);
+    const std::uint64_t target = bit(static_cast<int>(one.targets(op)[0]));
+    std::uint64_t controls = 0, values = 0;
+    for (std::size_t k = 0; k < one.controls(op).size(); ++k) {
+      const std::uint64_t control = bit(static_cast<int>(one.controls(op)[k]));
+      controls |= control;
+      if ((op.control_values >> k) & 1) values |= control;
+    }
+    const auto times = [](const cplx& a, const cplx& b, const cplx& c, const cplx& d) {
+      return cplx(
+          a.real() * b.real() - a.imag() * b.imag() + c.real() * d.real() - c.imag() * d.imag(),
+          a.real() * b.imag() + a.imag() * b.real() + c.real() * d.imag() + c.imag() * d.real());
+    };
+    for (std::uint64_t block = 0; block < state.size(); block += 2 * target) {
+      for (std::uint64_t i = block; i < block + target; ++i) {
+        if ((i & controls) != values) continue;
+        const cplx a = state[i], b = state[i | target];
+        state[i] = times(m[0], a, m[1], b);
+        state[i | target] = times(m[2], a, m[3], b);
+      }
+    }
   }
   void pauli(oracle::State& state, Pauli p, std::uint32_t q) const {
-    if (p == Pauli::kX) gate(state, GateId::kX, {q});
-    if (p == Pauli::kY) gate(state, GateId::kY, {q});
-    if (p == Pauli::kZ) gate(state, GateId::kZ, {q});
+    const std::uint64_t at = bit(static_cast<int>(q));
+    for (std::uint64_t block = 0; block < state.size(); block += 2 * at) {
+      for (std::uint64_t x = block; x < block + at; ++x) {
+        cplx &a = state[x], &b = state[x | at];
+        if (p == Pauli::kX || p == Pauli::kY) std::swap(a, b);
+        if (p == Pauli::kZ) b = -b;
+        if (p == Pauli::kY) {
+          a = {a.imag(), -a.real()};
+          b = {-b.imag(), b.real()};
+        }
+      }
+    }
   }
+  static Branch without_state(const Branch& b) {
+    return {b.probability, b.records, b.chain, b.leaked, b.shots, {}};
+  }
+  // Takes what one branch splits into: the next branch and its share, or a share and what makes the
+  // branch, which is asked only where it is needed.
+  class Emit {
+   public:
+    Emit(Enumerator& all, const Branch& from, std::vector<Branch>& out)
+        : all_(all), probability_(from.probability), shots_(from.shots), out_(out) {}
+    void operator()(Branch next, double share) {
+      when(share, [&] { return std::move(next); });
+    }
+    template <class Make>
+    void when(double share, Make make) {
+      const double probability = probability_ * share;
+      std::uint64_t shots = 0;
+      if (all_.draws_) {
+        const double of_left = left_ > 0 ? share / left_ : 1;
+        shots = of_left > 1 - 1e-9 ? shots_
+                                   : std::binomial_distribution<std::uint64_t>(
+                                         shots_, std::max(of_left, 0.0))(all_.random_);
+        shots_ -= shots;
+        left_ -= share;
+        if (shots == 0) return;
+      } else if (probability <= 1e-13) {
+        return;
+      }
+      Branch next = make();
+      if (all_.only_ && !all_.only_->starts_with(next.records)) return;
+      next.probability = probability;
+      next.shots = shots;
+      out_.push_back(std::move(next));
+    }
+
+   private:
+    Enumerator& all_;
+    double probability_, left_ = 1;  // of the branch; of its shares
+    std::uint64_t shots_;
+    std::vector<Branch>& out_;
+  };
   // Each branch becomes what `split` makes of it.
   template <class F>
   void for_each(F split) {
     std::vector<Branch> out;
     for (Branch& b : branches_) {
-      const double before = b.probability;
-      split(std::move(b), [&](Branch next, double share) {
-        next.probability = before * share;
-        if (next.probability > 1e-13) out.push_back(std::move(next));
-      });
+      Emit emit(*this, b, out);
+      split(std::move(b), emit);
     }
     branches_ = std::move(out);
   }
   // Both outcomes of a Hermitian product; factors act from the last to the first.
   template <class F>
   void measure(const Factors& factors, cplx phase, F then) {
-    for_each([&](Branch b, auto emit) {
-      oracle::State image = b.state;
-      for (std::size_t k = factors.size(); k-- > 0;)
-        pauli(image, factors[k].second, factors[k].first);
+    // c (-1)^{x.z} takes |x> to |x ^ flips>
+    std::uint64_t flips = 0, z = 0;
+    cplx c = phase;
+    for (std::size_t k = factors.size(); k-- > 0;) {
+      const auto [q, p] = factors[k];
+      const std::uint64_t at = bit(static_cast<int>(q));
+      if (p == Pauli::kZ || p == Pauli::kY) {
+        if (flips & at) c = -c;
+        z ^= at;
+      }
+      if (p == Pauli::kX || p == Pauli::kY) flips ^= at;
+      if (p == Pauli::kY) c *= cplx(0, 1);
+    }
+    for_each([&](Branch b, Emit& emit) {
+      const oracle::State& state = b.state;
+      const auto image = [&](std::uint64_t x) {
+        const cplx& a = state[x ^ flips];
+        const double sign = std::popcount((x ^ flips) & z) % 2 ? -1 : 1;
+        return cplx(sign * (c.real() * a.real() - c.imag() * a.imag()),
+                    sign * (c.real() * a.imag() + c.imag() * a.real()));
+      };
+      double norms[2] = {0, 0};
+      for (std::uint64_t x = 0; x < state.size(); ++x) {
+        const cplx of = image(x);
+        norms[0] += 0.25 * std::norm(state[x] + of);
+        norms[1] += 0.25 * std::norm(state[x] - of);
+      }
       for (int outcome = 0; outcome < 2; ++outcome) {
-        Branch next = b;
-        double norm = 0;
-        for (std::size_t i = 0; i < image.size(); ++i) {
-          next.state[i] = 0.5 * (b.state[i] + (outcome ? -1.0 : 1.0) * phase * image[i]);
-          norm += std::norm(next.state[i]);
-        }
-        if (norm < 1e-12) continue;
-        for (cplx& a : next.state) a /= std::sqrt(norm);
-        then(next, outcome == 1);
-        emit(std::move(next), norm);
+        if (norms[outcome] < 1e-12) continue;
+        emit.when(norms[outcome], [&] {
+          Branch next = without_state(b);
+          next.state.resize(state.size());
+          const double half = (outcome ? -0.5 : 0.5) / std::sqrt(norms[outcome]),
+                       own = std::abs(half);
+          for (std::uint64_t x = 0; x < state.size(); ++x) {
+            const cplx of = image(x);
+            next.state[x] = {own * state[x].real() + half * of.real(),
+                             own * state[x].imag() + half * of.imag()};
+          }
+          then(next, outcome == 1);
+          return next;
+        });
       }
     });
   }
   void record(const Factors& factors, cplx phase, bool inverted, double flip) {
     measure(factors, phase, [&](Branch& b, bool one) { b.records += one != inverted ? '1' : '0'; });
     if (flip > 0) {
-      for_each([&](Branch b, auto emit) {
+      for_each([&](Branch b, Emit& emit) {
         Branch flipped = b;
         flipped.records.back() = b.records.back() == '0' ? '1' : '0';
         emit(std::move(b), 1 - flip);
@@ -123,7 +264,7 @@ class Enumerator {
   // q is replaced by the maximally mixed state where `when` holds.
   template <class When>
   void depolarise(std::uint32_t q, When when) {
-    for_each([&](Branch b, auto emit) {
+    for_each([&](Branch b, Emit& emit) {
       if (!when(b)) return emit(std::move(b), 1.0);
       for (Pauli p : {Pauli::kX, Pauli::kY, Pauli::kZ}) {
         Branch next = b;
@@ -186,7 +327,7 @@ class Enumerator {
   }
   // Exclusive: spreads, moves, or stays.
   void spread(std::uint32_t a, std::uint32_t b, double s01, double s10, double m01, double m10) {
-    for_each([&](Branch branch, auto emit) {
+    for_each([&](Branch branch, Emit& emit) {
       if (leaked(branch, a) == leaked(branch, b)) return emit(std::move(branch), 1.0);
       const bool first = leaked(branch, a);
       const double s = first ? s01 : s10, m = first ? m01 : m10;
@@ -201,7 +342,7 @@ class Enumerator {
   // A Pauli channel, one for each status of the qubits: bit k of the table's number is qubit k.
   void channel_by_status(const std::vector<std::uint32_t>& qubits,
                          const std::vector<std::vector<double>>& tables) {
-    for_each([&](Branch b, auto emit) {
+    for_each([&](Branch b, Emit& emit) {
       std::size_t status = 0;
       for (std::size_t k = 0; k < qubits.size(); ++k)
         status |= std::size_t{leaked(b, qubits[k])} << k;
@@ -242,7 +383,7 @@ class Enumerator {
         case K::kRL:
         case K::kLeakageReset:
         case K::kLeakageRelax:
-          for_each([&](Branch b, auto emit) {
+          for_each([&](Branch b, Emit& emit) {
             const double p = a.empty() ? 1 : a[0];
             Branch sealed = b;
             set_leaked(sealed, q, false);
@@ -273,7 +414,7 @@ class Enumerator {
                                    {a.begin() + 45, a.end()}});
           break;
         default:  // kHeraldLeakageEvent
-          for_each([&](Branch b, auto emit) {
+          for_each([&](Branch b, Emit& emit) {
             const double missed = a.empty() ? 0 : a[0], false_one = a.size() < 2 ? 0 : a[1];
             const double one = leaked(b, q) ? 1 - missed : false_one;
             Branch zero = b;
@@ -312,18 +453,20 @@ class Enumerator {
   // Pauli number k of each qubit in two bits, the first target highest; probabilities of all.
   void channel(const std::vector<std::uint32_t>& qubits, const std::vector<double>& p,
                bool herald) {
-    for_each([&](Branch b, auto emit) {
+    for_each([&](Branch b, Emit& emit) {
       double none = 1;
       for (double x : p) none -= x;
       for (std::size_t k = 0; k < p.size(); ++k) {
         if (p[k] == 0) continue;
-        Branch next = b;
         const std::size_t code = herald ? k : k + 1;
-        for (std::size_t i = 0; i < qubits.size(); ++i)
-          pauli(next.state, static_cast<Pauli>((code >> (2 * (qubits.size() - 1 - i))) & 3),
-                qubits[i]);
-        if (herald) next.records += '1';
-        emit(std::move(next), p[k]);
+        emit.when(p[k], [&] {
+          Branch next = b;
+          for (std::size_t i = 0; i < qubits.size(); ++i)
+            pauli(next.state, static_cast<Pauli>((code >> (2 * (qubits.size() - 1 - i))) & 3),
+                  qubits[i]);
+          if (herald) next.records += '1';
+          return next;
+        });
       }
       if (herald) b.records += '0';
       emit(std::move(b), none);
@@ -366,7 +509,10 @@ class Enumerator {
                targets[i].inverted != targets[i + 1].inverted, p);
       }
     };
-    if (circuit::is_leakage(op.kind)) return leakage(op, targets, args);
+    if (circuit::is_leakage(op.kind)) {
+      if (draws_ || only_) throw Error(ExitCode::kUsage, "leakage is enumerated, not drawn");
+      return leakage(op, targets, args);
+    }
     switch (op.kind) {
       case K::kGate:
         for (std::size_t i = 0; i < targets.size();) {  // one by one: leakage stands in between
@@ -405,7 +551,7 @@ class Enumerator {
         break;
       case K::kCorrelatedError:
       case K::kElseCorrelatedError:
-        for_each([&](Branch b, auto emit) {
+        for_each([&](Branch b, Emit& emit) {
           if (op.kind == K::kCorrelatedError) b.chain = false;
           if (b.chain) return emit(std::move(b), 1.0);
           Branch hit = b;
@@ -522,7 +668,7 @@ class Enumerator {
         for (const StabTarget& t : targets) {
           for (Branch& b : branches_) b.records += t.value ? '1' : '0';
           if (p > 0) {
-            for_each([&](Branch b, auto emit) {
+            for_each([&](Branch b, Emit& emit) {
               Branch flipped = b;
               flipped.records.back() = b.records.back() == '0' ? '1' : '0';
               emit(std::move(b), 1 - p);
@@ -587,6 +733,9 @@ class Enumerator {
 
   bool gates_scramble_;
   std::uint32_t num_qubits_;
+  bool draws_ = false;
+  const std::string* only_ = nullptr;  // records that are followed
+  std::mt19937_64 random_;
   std::vector<Branch> branches_;
 };
 

@@ -1,8 +1,12 @@
-// Circuits beyond Clifford against full enumeration with state vectors (enumerator.h): the joint
-// distribution of all records, of all detectors, and what post-selection keeps.
+// Circuits beyond Clifford against state vectors (enumerator.h): the joint distribution of all records
+// and of all detectors, by full enumeration up to six qubits and by drawn shots from seven to twelve;
+// and what post-selection keeps.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
 #include <random>
 
 #include "stabilizer/enumerator.h"
@@ -82,14 +86,16 @@ class RandomCircuit {
  public:
   explicit RandomCircuit(std::uint64_t seed) : random_(seed) {}
 
-  std::string text(int qubits, int operations) {
+  // How many there are at most of what makes branches.
+  struct Limits {
+    int noise = 3, resets = 1000, records = 6;
+    int measured = 4;  // at the end
+  };
+
+  std::string text(int qubits, int operations, const Limits& most) {
     qubits_ = qubits;
     records_ = 0;
     int noise = 0, resets = 0;
-    // Branches of wide circuits are long, so there are fewer.
-    const bool wide = qubits > 6;
-    const int most_noise = wide ? 2 : 3, most_resets = wide ? 1 : operations,
-              most_records = wide ? 3 : 6;
     std::string out;
     for (int k = 0; k < operations; ++k) {
       switch (pick(16)) {
@@ -121,23 +127,23 @@ class RandomCircuit {
           break;
         case 9:
         case 10:
-          if (++noise <= most_noise)
+          if (++noise <= most.noise)
             out += one({"X_ERROR(0.1)", "DEPOLARIZE1(0.2)", "Z_ERROR(0.3)",
                         "PAULI_CHANNEL_1(0.05, 0.1, 0.02)"}) +
                    " " + qubit() + "\n";
           break;
         case 11:
         case 12:
-          if (records_ < most_records) {
+          if (records_ < most.records) {
             ++records_;
             out += one({"M ", "M(0.1) ", "MX ", "MR ", "MY !", "MRX(0.2) "}) + qubit() + "\n";
           }
           break;
         case 13:
-          if (records_ < most_records) ++records_, out += "MPP " + product() + "\n";
+          if (records_ < most.records) ++records_, out += "MPP " + product() + "\n";
           break;
         case 14:
-          if (++resets <= most_resets) out += one({"R ", "RX ", "RY "}) + qubit() + "\n";
+          if (++resets <= most.resets) out += one({"R ", "RX ", "RY "}) + qubit() + "\n";
           break;
         default:
           if (records_ > 0)
@@ -146,7 +152,8 @@ class RandomCircuit {
       }
     }
     out += "M";
-    for (int q = 0; q < std::min(qubits_, 4); ++q) out += " " + std::to_string(q), ++records_;
+    for (int q = 0; q < std::min(qubits_, most.measured); ++q)
+      out += " " + std::to_string(q), ++records_;
     out += "\n";
     for (int k = 0; k < 3; ++k) {
       out += "DETECTOR rec[-" + std::to_string(1 + pick(records_)) + "] rec[-" +
@@ -230,11 +237,13 @@ TEST(NearClifford, random_circuits_have_the_exact_distribution) {
   const int circuits = more ? std::atoi(more) : 150;
   const char* wider = std::getenv("TW_NEAR_CLIFFORD_QUBITS");
   const int most_qubits = wider ? std::max(6, std::atoi(wider)) : 6;
+  RandomCircuit::Limits limits;
+  if (most_qubits > 6) limits = {2, 1, 3, 4};  // branches of wide circuits are long
   int with_rotations = 0;
   for (int k = 0; k < circuits; ++k) {
     const auto seed = static_cast<std::uint64_t>(k);
-    const std::string text =
-        RandomCircuit(seed).text(most_qubits - 4 + k % 5, (14 + 2 * (k % 11)) * most_qubits / 6);
+    const std::string text = RandomCircuit(seed).text(
+        most_qubits - 4 + k % 5, (14 + 2 * (k % 11)) * most_qubits / 6, limits);
     const StabilizerCircuit circuit = language::parse_stim(text);
     const Distribution exact = Enumerator(circuit).distribution();
     const StabProgram program = lower(circuit, "<circuit>", Rotations::kKeep);
@@ -283,6 +292,138 @@ TEST(NearClifford, random_circuits_have_the_exact_distribution) {
     }
   }
   EXPECT_GT(with_rotations, circuits / 2);
+}
+
+// The probability that chi-square with this many degrees of freedom is at least so large: Q(n/2, x/2)
+// by Q(a + 1, x) = Q(a, x) + x^a e^-x / Gamma(a + 1).
+double chi_square_tail(double chi, int degrees) {
+  const double x = chi / 2;
+  double a = degrees % 2 ? 0.5 : 1, q = degrees % 2 ? std::erfc(std::sqrt(x)) : std::exp(-x);
+  for (; a + 0.5 < degrees / 2.0; ++a) q += std::exp(a * std::log(x) - x - std::lgamma(a + 1));
+  return q;
+}
+
+// The probability that two sets of shots of one distribution differ at least as much: chi-square of two
+// samples. Rows that are rare in the smaller set are taken together.
+double two_sample_tail(const Counts& a, const Counts& b) {
+  std::map<std::string, std::array<double, 2>> cells;
+  double total[2] = {0, 0};
+  for (const auto& [bits, n] : a) cells[bits][0] += static_cast<double>(n);
+  for (const auto& [bits, n] : b) cells[bits][1] += static_cast<double>(n);
+  for (const auto& [bits, n] : cells) total[0] += n[0], total[1] += n[1];
+  const double share = std::min(total[0], total[1]) / (total[0] + total[1]);
+  double chi = 0, rest[2] = {0, 0};
+  int used = 0;
+  const auto add = [&](double r, double s) {
+    const double difference =
+        r * std::sqrt(total[1] / total[0]) - s * std::sqrt(total[0] / total[1]);
+    chi += difference * difference / (r + s);
+    ++used;
+  };
+  for (const auto& [bits, n] : cells) {
+    if ((n[0] + n[1]) * share >= 10) {
+      add(n[0], n[1]);
+    } else {
+      rest[0] += n[0], rest[1] += n[1];
+    }
+  }
+  if (rest[0] + rest[1] > 0) add(rest[0], rest[1]);
+  return used < 2 || chi == 0 ? 1 : chi_square_tail(chi, used - 1);
+}
+
+Counts chosen_bits(const Counts& all, const std::vector<std::size_t>& which) {
+  Counts out;
+  for (const auto& [bits, n] : all) {
+    std::string few;
+    for (const std::size_t b : which) few += bits[b];
+    out[few] += n;
+  }
+  return out;
+}
+
+TEST(NearClifford, tails_of_chi_square) {
+  EXPECT_NEAR(chi_square_tail(3.841458820694124, 1), 0.05, 1e-12);  // tables
+  EXPECT_NEAR(chi_square_tail(5.991464547107979, 2), 0.05, 1e-12);
+  EXPECT_NEAR(chi_square_tail(11.070497693516351, 5), 0.05, 1e-12);
+  EXPECT_NEAR(chi_square_tail(18.307038053275146, 10), 0.05, 1e-12);
+  const double tail = two_sample_tail({{"0", 500}, {"1", 500}}, {{"0", 540}, {"1", 460}});
+  EXPECT_NEAR(tail, chi_square_tail(2 * 20 * 20 / 520.0 + 2 * 20 * 20 / 480.0, 1), 1e-12);
+}
+
+// From seven to twelve qubits, with as much noise, as many resets and measurements as come: shots of
+// state vectors against shots of the engines. The joint distribution of detectors and observables, of
+// the last records, and of records chosen at random; Bonferroni over all comparisons.
+TEST(NearClifford, wide_random_circuits_have_the_distribution_of_state_vectors) {
+  constexpr std::uint64_t kShots = 1 << 15;
+  constexpr double kLeast = 1e-3;  // of one such test in a thousand
+  const char* more = std::getenv("TW_NEAR_CLIFFORD_CIRCUITS");
+  const int circuits = more ? std::atoi(more) : 14;  // the last of which depends on the sign of T
+  const std::uint64_t num_drawn = more ? 1 << 12 : 1 << 10;
+  double least = 1;
+  std::string least_of;
+  int comparisons = 0, with_rotations = 0;
+  std::array<std::uint64_t, 2> most_k = {
+      0, 0};  // active qubits: the most of any circuit, and their sum
+  for (int k = 0; k < circuits; ++k) {
+    const auto seed = static_cast<std::uint64_t>(k);
+    const int qubits = 7 + k % 6;
+    const std::string text = RandomCircuit(seed ^ 0x77696465)
+                                 .text(qubits, 4 * qubits + 3 * (k % 17), {1000, 1000, 12, 6});
+    const StabilizerCircuit circuit = language::parse_stim(text);
+    const Counts drawn = Enumerator(circuit, num_drawn, seed).shots();
+    const StabProgram program = lower(circuit, "<circuit>", Rotations::kKeep);
+    with_rotations += program.num_rotations > 0;
+    std::mt19937_64 choose(seed);
+    const std::size_t records = circuit.counts().measurements;
+    std::vector<std::vector<std::size_t>> subsets(4);
+    for (std::size_t b = std::min<std::size_t>(records, 6); b > 0; --b)
+      subsets[0].push_back(records - b);
+    for (std::size_t s = 1; s < subsets.size(); ++s) {
+      for (int b = 0; b < 5; ++b) subsets[s].push_back(choose() % records);
+    }
+    const auto compare = [&](const Counts& want, const Counts& have, const char* what) {
+      ++comparisons;
+      const double tail = two_sample_tail(want, have);
+      if (tail >= least) return;
+      least = tail;
+      least_of = std::string(what) + ", circuit " + std::to_string(k) + "\n" + text;
+    };
+    for (Engine engine : {Engine::kFrame, Engine::kSparse}) {
+      const Counts seen =
+          count(*source_of(program, ShotOutput::kRecords, engine, kShots), seed, kShots);
+      compare(drawn, seen, "all records");
+      for (const auto& subset : subsets)
+        compare(chosen_bits(drawn, subset), chosen_bits(seen, subset), "some records");
+    }
+    if (program.num_rotations == 0) continue;
+    const NearCliffordProgram compiled = compile_near_clifford(program, FrameOutput::kDetectors);
+    most_k = {std::max<std::uint64_t>(most_k[0], compiled.most_k), most_k[1] + compiled.most_k};
+    const std::string noiseless =
+        bits_of(reinterpret_cast<const std::uint8_t*>(compiled.reference.data()), records);
+    EXPECT_GT(Enumerator::probability_of(language::parse_stim(without_noise(text)), noiseless),
+              1e-9)
+        << noiseless << " circuit " << k << "\n"
+        << text;
+    const std::string base = detections(circuit, noiseless);
+    Counts flips;
+    for (const auto& [bits, n] : drawn) {
+      std::string flipped = detections(circuit, bits);
+      for (std::size_t b = 0; b < flipped.size(); ++b)
+        flipped[b] = flipped[b] == base[b] ? '0' : '1';
+      flips[flipped] += n;
+    }
+    for (Engine engine : {Engine::kFrame, Engine::kSparse}) {
+      const auto source = source_of(program, ShotOutput::kDetectors, engine, kShots);
+      compare(flips, count(*source, seed, kShots), "detectors");
+    }
+  }
+  EXPECT_GT(with_rotations, circuits * 9 / 10);
+  EXPECT_GT(least * comparisons, kLeast) << least << " of " << comparisons << ": " << least_of;
+  std::printf(
+      "%d circuits (active qubits: %.1f on average, at most %d), %d comparisons, least p-value "
+      "%.3g\n",
+      circuits, static_cast<double>(most_k[1]) / std::max(with_rotations, 1),
+      static_cast<int>(most_k[0]), comparisons, least);
 }
 
 SampleOptions detect_options() {

@@ -15,5 +15,6 @@ from .._optional import need
 need("pennylane", "pennylane")
 
 from .device import TilewaveQubit  # noqa: E402
+from .metric import metric_tensor  # noqa: E402
 
-__all__ = ["TilewaveQubit"]
+__all__ = ["TilewaveQubit", "metric_tensor"]

@@ -219,6 +219,9 @@ class TilewaveQubit(Device):
         return (tuple(run.results() for run in runs),
                 tuple(run.derivatives().vjp(v) for run, v in zip(runs, cotangents)))
 
+    def _metric_tensor(self, tape: QuantumScript) -> Any:
+        return self._run_of(tape, ExecutionConfig()).metric_tensor()
+
     def _seed(self) -> int:
         return int(self._rng.integers(1 << 63))
 
@@ -312,6 +315,14 @@ class _Run:
         if function is None:
             raise DeviceError("adjoint derivatives are of expectation values of Pauli sums, or of probabilities")
         return Derivatives(self.tape, function, self.table(), self.tape.batch_size, self.wires, self.initial)
+
+    def metric_tensor(self):
+        """Of the trainable parameters, whatever is measured."""
+        if self.clbits or not self.rows.keeps_norm:
+            raise DeviceError("the metric tensor is of a circuit of unitary gates")
+        function = self.device._programs.of(self.rows).function((), [], self.how)
+        bare = self.tape.copy(measurements=[], trainable_params=self.tape.trainable_params)
+        return Derivatives(bare, function, self.table(), None, self.wires, self.initial).metric_tensor()
 
     def results(self):
         if self.clbits:

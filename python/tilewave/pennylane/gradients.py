@@ -109,6 +109,11 @@ class Derivatives:
         parts = [part[0] if len(part) == 1 else part for part in parts]
         return parts[0] if count == 1 else tuple(parts)
 
+    def metric_tensor(self) -> NDArray[np.float64]:
+        """[trainable, trainable], of one set."""
+        which = list(self.tape.trainable_params)
+        return self.function.metric_tensor(self.table, self.initial)[0][np.ix_(which, which)]
+
     def _jacobian_of_probabilities(self):
         if self.batch is not None:
             raise DeviceError("Jacobians of batches of probabilities are not supported: differentiate a function of them")

@@ -190,6 +190,14 @@ TEST(Api, functions_of_parameters) {
       EXPECT_NEAR(std::abs(states[4 * b + x] - expected[x]), 0, 1e-14);
   }
   EXPECT_EQ(f.sample(values, 5, 1), f.sample(values, 5, 1));
+  const auto metric = f.metric_tensor(values);
+  ASSERT_EQ(metric.size(), 8u);
+  for (std::size_t b = 0; b < 2; ++b) {
+    EXPECT_NEAR(metric[4 * b], 0.25, 1e-14);  // RY on |0>
+    EXPECT_NEAR(metric[4 * b + 1], 0, 1e-14);
+    EXPECT_NEAR(metric[4 * b + 2], 0, 1e-14);
+    EXPECT_NEAR(metric[4 * b + 3], 1, 1e-14);  // the variance of X, of a mixed qubit
+  }
   EXPECT_NE(error_of([&] {
               f.expectations({1, 2, 3});
             }).find("3 numbers are no rows of 2"),
@@ -203,7 +211,9 @@ TEST(Api, functions_of_parameters) {
   EXPECT_NE(
       error_of([&] { session.run(circuit); }).find("2 parameters ('theta[0]', ...) have no value"),
       std::string::npos);
-  EXPECT_NE(error_of([&] { Function(circuit, {"ZZ"}, {.device = "cuda:0,1"}); }).find("one device"),
+  EXPECT_NE(error_of([&] {
+              Function(circuit, {"ZZ"}, {.device = "cpu+cuda:0"});
+            }).find("not on 'cpu+cuda:0'"),
             std::string::npos);
   const Circuit program = Circuit::from_text(
       "OPENQASM 3.0; include \"stdgates.inc\"; input float t; qubit q; ry(2 * t) q;");

@@ -8,13 +8,14 @@
 #include "tilewave/base/random_seed.h"
 #include "tilewave/language/pauli/text.h"
 #include "tilewave/parametric/device_choice.h"
-#include "tilewave/parametric/function.h"
+#include "tilewave/parametric/split_function.h"
+#include "tilewave/runtime/ranks.h"
 #include "tilewave/settings/device.h"
 
 namespace tilewave {
 
 struct Function::Data {
-  parametric::Function function;
+  parametric::SplitFunction function;
 
   // How many rows there are of `values`, with `size` in each.
   static std::size_t rows(std::size_t count, std::size_t size, const char* what) {
@@ -40,9 +41,9 @@ struct Function::Data {
 
 namespace {
 
-parametric::Function make_function(const Circuit& circuit,
-                                   const std::vector<std::string>& observables,
-                                   const FunctionOptions& options) {
+parametric::SplitFunction make_function(const Circuit& circuit,
+                                        const std::vector<std::string>& observables,
+                                        const FunctionOptions& options) {
   const DeviceSet device = DeviceSet::parse(options.device);
   if (options.threads < 0 || options.threads > 4096) {
     throw Error(ExitCode::kUsage,
@@ -58,8 +59,12 @@ parametric::Function make_function(const Circuit& circuit,
   parametric::FunctionOptions inside;
   inside.precision = options.precision;
   inside.num_threads = options.threads;
-  inside.cuda_device = parametric::cuda_device_for(device, circuit.num_qubits(), options.precision);
-  return {Access::inside(circuit), sums, inside};
+  auto ranks = options.ranks != Sharing::kNothing ? runtime::launched_ranks() : nullptr;
+  const auto shared =
+      options.ranks == Sharing::kState ? parametric::Shared::kState : parametric::Shared::kSets;
+  const std::vector<int> devices =
+      parametric::devices_for(device, circuit.num_qubits(), options.precision, ranks.get());
+  return {Access::inside(circuit), sums, inside, devices, std::move(ranks), shared};
 }
 
 }  // namespace
@@ -140,6 +145,13 @@ std::vector<double> Function::state_vjp(const std::vector<double>& values,
   std::vector<double> gradient(sets * num_parameters());
   data_->function.state_vjp({values.data(), sets}, g.data(), gradient.data());
   return gradient;
+}
+
+std::vector<double> Function::metric_tensor(const std::vector<double>& values) const {
+  const std::size_t sets = data_->sets(values), p = num_parameters();
+  std::vector<double> metric(sets * p * p);
+  data_->function.metric_tensor({values.data(), sets}, metric.data());
+  return metric;
 }
 
 std::vector<std::uint64_t> Function::sample(const std::vector<double>& values, std::uint64_t shots,

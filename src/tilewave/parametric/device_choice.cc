@@ -11,20 +11,31 @@ constexpr std::uint32_t kLeastDeviceQubits = 16;  // below, starting kernels tak
 
 }  // namespace
 
-int cuda_device_for(const DeviceSet& devices, std::uint32_t num_qubits, Precision precision) {
+std::vector<int> devices_for(const DeviceSet& devices, std::uint32_t num_qubits,
+                             Precision precision, const runtime::Ranks* ranks) {
+  const auto own = [&](const auto& present) {
+    return ranks ? static_cast<std::size_t>(ranks->rank_on_host()) % present.size() : 0;
+  };
   if (devices.is_auto()) {
-    if (num_qubits < kLeastDeviceQubits || num_qubits > 40) return -1;
+    if (num_qubits < kLeastDeviceQubits || num_qubits > 40) return {-1};
     const auto present = runtime::cuda_devices();
-    if (present.empty()) return -1;
+    if (present.empty()) return {-1};
     const std::uint64_t amplitude = precision == Precision::kDouble ? 16 : 8;
     const std::uint64_t needed = 2 * (amplitude << num_qubits);
-    return needed + needed / 25 <= present.front().total_memory_bytes ? present.front().index : -1;
+    const auto& device = present[own(present)];
+    return {needed + needed / 25 <= device.total_memory_bytes ? device.index : -1};
   }
-  if (devices.is_cpu()) return -1;
-  if (devices.has_cpu() || devices.cuda().size() != 1)
-    throw Error(ExitCode::kUsage, "a function of parameters runs on one device, not on '" +
-                                      devices.text() + "': use cpu, or one like cuda:0");
-  return devices.cuda().front();
+  if (devices.is_cpu()) return {-1};
+  if (devices.has_cpu()) {
+    throw Error(ExitCode::kUsage,
+                "a function of parameters runs on the CPU or on CUDA devices, not on '" +
+                    devices.text() + "': use cpu, or some like cuda:0-3");
+  }
+  if (!devices.is_numbered() && ranks) {
+    const auto present = runtime::cuda_devices();
+    if (!present.empty()) return {present[own(present)].index};
+  }
+  return {devices.cuda().begin(), devices.cuda().end()};
 }
 
 }  // namespace tilewave::parametric

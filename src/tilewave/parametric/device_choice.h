@@ -2,14 +2,18 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
+#include "tilewave/runtime/ranks.h"
 #include "tilewave/settings/device.h"
 #include "tilewave/settings/precision.h"
 
 namespace tilewave::parametric {
 
-/// The number of the CUDA device, or -1 for the CPU. "auto": the first device from 16 qubits on, where
-/// two states fit its memory. Throws Error(kUsage) for several devices: a function runs on one.
-int cuda_device_for(const DeviceSet& devices, std::uint32_t num_qubits, Precision precision);
+/// The numbers of the CUDA devices that share sets of values, or -1 for the CPU. "auto": the first device
+/// from 16 qubits on, where two states fit its memory. Plain "cuda" among `ranks` (null: none): the device
+/// of this process's number on its host. Throws Error(kUsage) for CPU and devices together.
+std::vector<int> devices_for(const DeviceSet& devices, std::uint32_t num_qubits,
+                             Precision precision, const runtime::Ranks* ranks);
 
 }  // namespace tilewave::parametric

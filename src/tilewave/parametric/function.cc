@@ -15,6 +15,7 @@
 #include "tilewave/parametric/cuda/device_batch.h"
 #include "tilewave/parametric/cuda/device_run.h"
 #include "tilewave/parametric/run.h"
+#include "tilewave/parametric/run_pool.h"
 #include "tilewave/runtime/threads.h"
 
 namespace tilewave::parametric {
@@ -33,32 +34,6 @@ void need_normalised(std::span<const std::complex<double>> state, std::size_t se
   throw Error(ExitCode::kInput, "the initial state of set " + std::to_string(set) +
                                     " has the norm " + std::to_string(norm) + ": it must be 1");
 }
-
-// Runs that are kept for the next call. One that fails is not given back.
-template <class R>
-class Pool {
- public:
-  template <class F>
-  std::unique_ptr<R> take(F make) {
-    {
-      const std::lock_guard lock(mutex_);
-      if (!kept_.empty()) {
-        auto run = std::move(kept_.back());
-        kept_.pop_back();
-        return run;
-      }
-    }
-    return make();
-  }
-  void give(std::unique_ptr<R> run) {
-    const std::lock_guard lock(mutex_);
-    kept_.push_back(std::move(run));
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<R>> kept_;
-};
 
 }  // namespace
 
@@ -126,7 +101,7 @@ struct Function::Data {
   // from |0...0>.
   bool runs_device_batch(const Sets& sets, const double* v, double* expectations,
                          double* gradient) {
-    if (options.cuda_device < 0 || sets.initial || sets.count < 2 ||
+    if (options.cuda_device < 0 || sets.initial || std::max(sets.count, sets.all) < 2 ||
         actions.num_wires > kMostBatchWires)
       return false;
     need_finite(sets);
@@ -177,29 +152,40 @@ std::uint32_t Function::num_qubits() const {
 std::size_t Function::num_parameters() const { return data_->actions.parameters.size(); }
 std::size_t Function::num_observables() const { return data_->strings.num_observables; }
 
-// Calls f(run, first set, number of sets) with a run that has moved forward, for groups of sets;
-// groups of a batch side by side.
+// Calls f(run, first, count) with a run that has moved forward, for groups of sets; groups of a batch
+// side by side. Sets are numbered with their repeats; those of tangents are by one parameter each.
 template <class T, class F>
-void Function::run_sets(const Sets& sets, F f) const {
+void Function::run_sets(const Sets& sets, Moves moves, F f) const {
   Data& d = *data_;
-  const std::size_t p = num_parameters();
+  const std::size_t p = num_parameters(), all = sets.count * sets.repeats;
   d.need_finite(sets);
   if (sets.initial) {
     for (std::size_t b = 0; b < (sets.shares_initial ? 1 : sets.count); ++b)
       need_normalised({sets.initial + (b << num_qubits()), std::size_t{1} << num_qubits()}, b);
   }
   const auto start = [&](auto& run, std::size_t first, std::size_t count) {
-    run.bind(sets.values + first * p, count, p);
+    std::vector<double> repeated;
+    for (std::size_t k = first; sets.repeats > 1 && k < first + count; ++k) {
+      const double* const row = sets.values + k / sets.repeats * p;
+      repeated.insert(repeated.end(), row, row + p);
+    }
+    run.bind(sets.repeats > 1 ? repeated.data() : sets.values + first * p, count, p);
+    if constexpr (requires { run.bind_directions(nullptr, count); }) {
+      std::vector<std::uint32_t> parameters;
+      for (std::size_t k = first; moves == Moves::kTangents && k < first + count; ++k)
+        parameters.push_back(static_cast<std::uint32_t>(k % p));
+      if (!parameters.empty()) run.bind_directions(parameters.data(), count);
+    }
     if (!sets.initial) return run.forward();
     for (std::size_t lane = 0; lane < count; ++lane) {
-      const std::size_t set = sets.shares_initial ? 0 : first + lane;
+      const std::size_t set = sets.shares_initial ? 0 : (first + lane) / sets.repeats;
       run.set_state(lane, sets.initial + (set << num_qubits()));
     }
     run.forward_from_state();
   };
   if (d.options.cuda_device >= 0) {
     auto run = d.take_device_run<T>();
-    for (std::size_t b = 0; b < sets.count; ++b) {
+    for (std::size_t b = 0; b < all; ++b) {
       start(*run, b, 1);
       f(*run, b, std::size_t{1});
     }
@@ -208,19 +194,19 @@ void Function::run_sets(const Sets& sets, F f) const {
     return;
   }
   const int threads = runtime::resolve_num_threads(d.options.num_threads);
-  if (!d.has_batch || sets.count < kLeastBatch) {
+  if (!d.has_batch || std::max(sets.count, sets.all) * sets.repeats < kLeastBatch) {
     // threads that share one small state cost more than they save
     auto run = d.take<T>(false, d.actions.num_wires <= kOneThreadWires ? 1 : threads);
-    for (std::size_t b = 0; b < sets.count; ++b) {
+    for (std::size_t b = 0; b < all; ++b) {
       start(*run, b, 1);
       f(*run, b, std::size_t{1});
     }
     d.kept<T>().single.give(std::move(run));
     return;
   }
-  const std::size_t lanes = cpu::kLanes<T>, groups = (sets.count + lanes - 1) / lanes;
+  const std::size_t lanes = cpu::kLanes<T>, groups = (all + lanes - 1) / lanes;
   const auto work = [&](Run<T>& run, std::size_t group) {
-    const std::size_t first = group * lanes, count = std::min(lanes, sets.count - first);
+    const std::size_t first = group * lanes, count = std::min(lanes, all - first);
     start(run, first, count);
     f(run, first, count);
   };
@@ -261,11 +247,11 @@ void Function::run_sets(const Sets& sets, F f) const {
 }
 
 template <class F>
-void Function::dispatch(const Sets& sets, F f) const {
+void Function::dispatch(const Sets& sets, F f, Moves moves) const {
   if (data_->options.precision == Precision::kDouble) {
-    run_sets<double>(sets, f);
+    run_sets<double>(sets, moves, f);
   } else {
-    run_sets<float>(sets, f);
+    run_sets<float>(sets, moves, f);
   }
 }
 
@@ -401,6 +387,39 @@ void Function::state_vjp(const Sets& sets, const std::complex<double>* g, double
   });
 }
 
+// The row of a parameter: lam = d_j psi comes forward with psi, and undoing the circuit on both reads
+// 2 Re <d_j psi|d_i psi> for every i at once.
+void Function::metric_tensor(const Sets& sets, double* out) const {
+  Data& d = *data_;
+  if (d.options.cuda_device >= 0) {
+    throw Error(
+        ExitCode::kUsage,
+        "the metric tensor is not computed on a CUDA device: compile the function for the CPU, "
+        "device = cpu");
+  }
+  const std::size_t p = num_parameters();
+  if (p == 0) return d.need_finite(sets);
+  Sets rows = sets;
+  rows.repeats = p;
+  std::vector<double> along(sets.count * p);  // Im <d_j psi|psi>, whose real part is 0
+  const auto read = [&](auto& run, std::size_t first, std::size_t count) {
+    std::vector<double> re(lanes_of(run)), im(lanes_of(run));
+    run.dot(re, im);
+    std::copy_n(im.begin(), count, along.begin() + static_cast<std::ptrdiff_t>(first));
+    chain(run, d.actions, first, count, out);
+  };
+  dispatch(rows, read, Moves::kTangents);
+  for (std::size_t b = 0; b < sets.count; ++b) {
+    double* const g = out + b * p * p;
+    for (std::size_t i = 0; i < p; ++i) {
+      for (std::size_t j = 0; j <= i; ++j) {
+        g[i * p + j] = g[j * p + i] =
+            (g[i * p + j] + g[j * p + i]) / 4 - along[b * p + i] * along[b * p + j];
+      }
+    }
+  }
+}
+
 void Function::samples(const Sets& sets, std::uint64_t shots, std::uint64_t seed,
                        std::uint64_t* out) const {
   dispatch(sets, [&](auto& run, std::size_t first, std::size_t count) {
@@ -411,7 +430,7 @@ void Function::samples(const Sets& sets, std::uint64_t shots, std::uint64_t seed
       double sum = 0;
       for (std::size_t x = 0; x < state.size(); ++x) sums[x] = sum += std::norm(state[x]);
       for (std::uint64_t shot = 0; shot < shots; ++shot) {
-        const double u = random_uniform(seed, first + lane, shot) * sum;
+        const double u = random_uniform(seed, sets.first + first + lane, shot) * sum;
         auto at = std::upper_bound(sums.begin(), sums.end(), u);
         if (at == sums.end()) --at;
         out[(first + lane) * shots + shot] = static_cast<std::uint64_t>(at - sums.begin());

@@ -34,6 +34,10 @@ struct Sets {
   /// Amplitudes [set][basis state], of norm 1, or of one state for all; |0...0> where there are none.
   const std::complex<double>* initial = nullptr;
   bool shares_initial = false;
+  std::size_t repeats = 1;  ///< runs of each set, one after the other
+  /// A part of more sets: the number of its first one, and that of all. What sets give does not depend
+  /// on the part they are in.
+  std::size_t first = 0, all = 0;
 };
 
 /// Safe to use from several threads: each call works on states of its own.
@@ -57,6 +61,10 @@ class Function {
   void states(const Sets& sets, std::complex<double>* out) const;
   /// gradient[set][parameter] of Re sum conj(g[set][x]) psi_x.
   void state_vjp(const Sets& sets, const std::complex<double>* g, double* gradient) const;
+  /// The quantum geometric tensor's real part, the metric of Fubini and Study, [set][parameter]
+  /// [parameter]: Re(<d_i psi|d_j psi> - <d_i psi|psi><psi|d_j psi>). One run forward and back of two
+  /// states for each parameter. Throws Error(kUsage) on a CUDA device.
+  void metric_tensor(const Sets& sets, double* out) const;
   /// Basis states [set][shot], drawn by (seed, set, shot).
   void samples(const Sets& sets, std::uint64_t shots, std::uint64_t seed, std::uint64_t* out) const;
   /// Passes over the state, forward and backward, as a text.
@@ -64,10 +72,11 @@ class Function {
 
  private:
   struct Data;
+  enum class Moves : std::uint8_t { kState, kTangents };
   template <class T, class F>
-  void run_sets(const Sets& sets, F f) const;
+  void run_sets(const Sets& sets, Moves moves, F f) const;
   template <class F>
-  void dispatch(const Sets& sets, F f) const;
+  void dispatch(const Sets& sets, F f, Moves moves = Moves::kState) const;
   std::unique_ptr<Data> data_;
 };
 

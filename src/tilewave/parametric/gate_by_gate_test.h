@@ -75,9 +75,30 @@ inline long double inner(const BigState& a, const BigState& b) {
   return sum;
 }
 
-// A value and derivatives gate by gate: d(gate)/d(angle) is the difference of two gates whose angles
-// are pi/2 apart on either side, for angles that enter as e^{i angle/2} and e^{i angle}: exactly
-// taken from four of them.
+// The derivative of a gate by its j-th angle, applied to the state before it: exactly taken from four
+// gates with other angles. Entries are sums of 1, cos and sin of angle/2 and of the angle (fsim: of the
+// angle), so with shifts s the derivative is the sum of w (M(a + s) - M(a - s)), where
+// sin(f s1) w1 + sin(f s2) w2 = f / 2 for f = 1/2, 1.
+inline BigState derivative_of_gate(const Circuit& bound, std::size_t k, std::size_t j,
+                                   const BigState& psi) {
+  const double a = bound.params(bound.ops()[k])[j];
+  BigState derivative(psi.size());
+  const double s[2] = {std::numbers::pi / 2, std::numbers::pi};
+  const double w1 = 0.5, w2 = (0.25 - 0.5 * std::sin(std::numbers::pi / 4));
+  for (int which = 0; which < 2; ++which) {
+    for (const int sign : {1, -1}) {
+      Circuit shifted = bound;
+      shifted.set_param(k, j, a + sign * s[which]);
+      BigState moved = psi;
+      apply(moved, shifted, shifted.ops()[k], false);
+      const long double w = (which ? w2 : w1) * sign;
+      for (std::size_t x = 0; x < psi.size(); ++x) derivative[x] += w * moved[x];
+    }
+  }
+  return derivative;
+}
+
+// A value and derivatives gate by gate.
 struct Slow {
   long double value = 0;
   std::vector<long double> gradient;
@@ -94,29 +115,46 @@ inline Slow slow(const Circuit& c, const std::vector<double>& values, const Paul
     for (std::size_t j = 0; j < c.params(c.ops()[k]).size(); ++j) {
       const AffineAngle* angle = c.affine(c.ops()[k], j);
       if (!angle) continue;
-      // matrix entries are sums of 1, cos and sin of angle/2 and of the angle (fsim: of the angle):
-      // their derivative from shifts s: sum w (M(a + s) - M(a - s)), exact for frequencies 1/2 and 1
-      const double a = bound.params(op)[j];
-      BigState derivative(psi.size());
-      const double s[2] = {std::numbers::pi / 2, std::numbers::pi};
-      // sin(f s1) w1 + sin(f s2) w2 = f / 2 for f = 1/2, 1
-      const double w1 = 0.5, w2 = (0.25 - 0.5 * std::sin(std::numbers::pi / 4));
-      for (int which = 0; which < 2; ++which) {
-        for (const int sign : {1, -1}) {
-          Circuit shifted = bound;
-          shifted.set_param(k, j, a + sign * s[which]);
-          BigState moved = psi;
-          apply(moved, shifted, shifted.ops()[k], false);
-          const long double w = (which ? w2 : w1) * sign;
-          for (std::size_t x = 0; x < psi.size(); ++x) derivative[x] += w * moved[x];
-        }
-      }
-      const long double d = 2 * inner(lam, derivative);
+      const long double d = 2 * inner(lam, derivative_of_gate(bound, k, j, psi));
       for (const auto& t : angle->terms) out.gradient[t.parameter] += t.coefficient * d;
     }
     apply(lam, bound, op, true);
   }
   return out;
+}
+
+// Re(<d_i|d_j> - <d_i|psi><psi|d_j>) from the derivatives d of the state by every parameter, which are
+// carried forward gate by gate: [parameter][parameter].
+inline std::vector<long double> slow_metric(const Circuit& c, const std::vector<double>& values,
+                                            BigState psi) {
+  const Circuit bound = c.bind(values);
+  const std::size_t p = values.size();
+  std::vector<BigState> d(p, BigState(psi.size()));
+  for (std::size_t k = 0; k < c.ops().size(); ++k) {
+    const auto& op = bound.ops()[k];
+    for (BigState& own : d) apply(own, bound, op, false);
+    for (std::size_t j = 0; j < c.params(c.ops()[k]).size(); ++j) {
+      const AffineAngle* angle = c.affine(c.ops()[k], j);
+      if (!angle) continue;
+      const BigState change = derivative_of_gate(bound, k, j, psi);
+      for (const auto& t : angle->terms) {
+        for (std::size_t x = 0; x < psi.size(); ++x)
+          d[t.parameter][x] += static_cast<long double>(t.coefficient) * change[x];
+      }
+    }
+    apply(psi, bound, op, false);
+  }
+  const auto dot = [](const BigState& a, const BigState& b) {
+    Big sum = 0;
+    for (std::size_t x = 0; x < a.size(); ++x) sum += std::conj(a[x]) * b[x];
+    return sum;
+  };
+  std::vector<long double> metric;
+  for (std::size_t i = 0; i < p; ++i) {
+    for (std::size_t j = 0; j < p; ++j)
+      metric.push_back((dot(d[i], d[j]) - dot(d[i], psi) * dot(psi, d[j])).real());
+  }
+  return metric;
 }
 
 // The derivative of a function of values by the k-th, as a difference.

@@ -14,33 +14,16 @@
 #include "tilewave/base/interrupt.h"
 #include "tilewave/base/units.h"
 #include "tilewave/parametric/cpu/kernels.h"
+#include "tilewave/parametric/run_tiles-inl.h"
 
 namespace tilewave::parametric {
-namespace {
-
-constexpr std::uint64_t kSlots = 64;  // of sums: a fixed number, whatever the number of threads
-
-constexpr std::size_t kMostSums = std::size_t{1}
-                                  << 23;  // of all slots; there are fewer where each has many
-
-using cpu::kLanes;
 
 template <class T>
-constexpr std::size_t kRow = std::size_t{2} * kLanes<T>;  // numbers of a row
-
-}  // namespace
-
-template <class T>
-struct Run<T>::Thread {
-  runtime::HostBuffer scratch, psi, lam;
-  std::vector<std::uint64_t> rows;
-};
-
-template <class T>
-Run<T>::Run(const Program& program, const Actions& actions, int num_threads)
+Run<T>::Run(const Program& program, const Actions& actions, int num_threads, std::uint64_t shard)
     : program_(program),
       actions_(actions),
       num_threads_(num_threads),
+      shard_(shard),
       angles_(actions.angles.size() * kLanes<T>),
       share_(actions.angles.size(), 1.0),
       global_(kLanes<T>, 1.0) {
@@ -99,6 +82,25 @@ void Run<T>::bind(const double* values, std::size_t count, std::size_t num_param
     global_[lane] = std::polar(1.0, actions_.global_phase.value({set, num_parameters}));
   }
   cpu::kernels<T>().sincos(angles_.data(), factors_.as<T>(), share_.size());
+  moves_.clear();
+}
+
+template <class T>
+void Run<T>::bind_directions(const std::uint32_t* parameters, std::size_t count) {
+  constexpr std::size_t kL = kLanes<T>;
+  if (!rates_.data())
+    rates_ = runtime::HostBuffer(std::max<std::size_t>(share_.size(), 1) * kL * sizeof(T));
+  moves_.assign(std::max<std::size_t>(share_.size(), 1), 0);
+  for (std::size_t k = 0; k < share_.size(); ++k) {
+    for (std::size_t lane = 0; lane < kL; ++lane) {
+      double rate = 0;
+      for (const circuit::AffineTerm& t : actions_.angles[k].terms) {
+        if (t.parameter == parameters[lane < count ? lane : 0]) rate += share_[k] * t.coefficient;
+      }
+      rates_.as<T>()[k * kL + lane] = static_cast<T>(rate);
+      moves_[k] |= rate != 0;
+    }
+  }
 }
 
 // Wires that number the tiles which are not known to be zero.
@@ -108,84 +110,17 @@ std::uint64_t Run<T>::outer(std::uint64_t active, std::uint64_t zeros) const {
   return low_mask(p.num_wires) & ~low_mask(p.lane_bits) & ~active & ~zeros;
 }
 
+// Of the tile with these wires, its first row.
+template <class T>
+std::uint64_t Run<T>::row_of(std::uint64_t outer) const {
+  const Passes& p = program_.passes;
+  return (outer & low_mask(p.num_wires)) >> p.lane_bits;
+}
+
 template <class T>
 std::uint64_t Run<T>::num_slots(std::uint64_t active, std::uint64_t zeros) const {
   return std::min(kSlots, bit(std::popcount(outer(active, zeros))));
 }
-
-// Calls f(tile's outer wires, slot, thread, whether it is the thread's first) for every tile but those
-// where one of `zeros` is 1. `slots` is a power of two, at most num_slots(active, zeros).
-template <class T>
-template <class F>
-void Run<T>::for_tiles(std::uint64_t active, std::uint64_t zeros, std::uint64_t slots, F f) {
-  const std::uint64_t outer_wires = outer(active, zeros);
-  const std::uint64_t tiles = bit(std::popcount(outer_wires));
-  const std::uint64_t each = tiles / slots;
-  const int threads = static_cast<int>(std::min<std::uint64_t>(num_threads_, slots));
-  if (threads == 1) {
-    for (std::uint64_t k = 0; k < tiles; ++k)
-      f(deposit_bits(k, outer_wires), k / each, *threads_[0], k == 0);
-    return;
-  }
-#pragma omp parallel num_threads(threads)
-  {
-    Thread* own = nullptr;
-#pragma omp for schedule(static, 1)
-    for (int t = 0; t < threads; ++t) own = threads_[static_cast<std::size_t>(t)].get();
-    bool is_first = true;
-#pragma omp for schedule(dynamic, 1)
-    for (std::int64_t slot = 0; slot < static_cast<std::int64_t>(slots); ++slot) {
-      for (std::uint64_t k = 0; k < each; ++k) {
-        f(deposit_bits(static_cast<std::uint64_t>(slot) * each + k, outer_wires),
-          static_cast<std::uint64_t>(slot), *own, is_first);
-        is_first = false;
-      }
-    }
-  }
-}
-
-namespace {
-
-// Where the rows of the tile 0 are, in rows of the whole state.
-void place_rows(std::vector<std::uint64_t>& rows, std::uint64_t active, int lane_bits) {
-  rows[0] = 0;
-  std::size_t count = 1;
-  for_each_bit(active, [&](int wire) {
-    for (std::size_t k = 0; k < count; ++k) rows[count + k] = rows[k] | bit(wire - lane_bits);
-    count *= 2;
-  });
-}
-
-constexpr std::size_t kAhead =
-    16;  // rows: pieces of memory are too short for the processor to foresee
-
-// Rows whose number has a bit of `zeros` are zero, whatever lies in memory.
-template <class T>
-void load(const T* state, const std::vector<std::uint64_t>& rows, std::uint64_t first, T* tile,
-          std::uint64_t zeros = 0) {
-  for (std::size_t r = 0; r < rows.size(); ++r) {
-    if (r + kAhead < rows.size()) {
-      const T* next = state + (rows[r + kAhead] | first) * kRow<T>;
-      __builtin_prefetch(next);
-      __builtin_prefetch(next + kRow<T> / 2);
-    }
-    if (rows[r] & zeros) {
-      std::memset(static_cast<void*>(tile + r * kRow<T>), 0, kRow<T> * sizeof(T));
-    } else {
-      std::memcpy(tile + r * kRow<T>, state + (rows[r] | first) * kRow<T>, kRow<T> * sizeof(T));
-    }
-  }
-}
-template <class T>
-void store(T* state, const std::vector<std::uint64_t>& rows, std::uint64_t first, const T* tile,
-           std::uint64_t zeros = 0) {
-  for (std::size_t r = 0; r < rows.size(); ++r) {
-    if (!(rows[r] & zeros))
-      std::memcpy(state + (rows[r] | first) * kRow<T>, tile + r * kRow<T>, kRow<T> * sizeof(T));
-  }
-}
-
-}  // namespace
 
 template <class T>
 std::uint64_t Run<T>::zeros_before(std::size_t pass) const {
@@ -196,15 +131,14 @@ std::uint64_t Run<T>::zeros_before(std::size_t pass) const {
 
 template <class T>
 void Run<T>::forward() {
-  need_states(1);
+  need_states(moves_.empty() ? 1 : 2);
   from_zero_ = true;
   T* const psi = psi_.as<T>();
-  const bool in_place = threads_[0]->rows.empty();
-  if (in_place || program_.passes.zeros) {
-    std::memset(static_cast<void*>(psi), 0, psi_.num_bytes());
-  } else {  // what is known to be zero is not read
-    std::memset(static_cast<void*>(psi), 0, kRow<T> * sizeof(T));
-  }
+  // what is known to be zero is not read
+  const bool is_whole = threads_[0]->rows.empty() || program_.passes.zeros;
+  const std::size_t cleared = is_whole ? psi_.num_bytes() : kRow<T> * sizeof(T);
+  std::memset(static_cast<void*>(psi), 0, cleared);
+  if (!moves_.empty()) std::memset(lam_.data(), 0, cleared);
   for (std::size_t lane = 0; lane < static_cast<std::size_t>(num_lanes()); ++lane) {
     psi[lane] = static_cast<T>(global_[lane].real());
     psi[kLanes<T> + lane] = static_cast<T>(global_[lane].imag());
@@ -224,6 +158,10 @@ void Run<T>::set_state(std::size_t lane, const std::complex<double>* amplitudes)
 template <class T>
 void Run<T>::forward_from_state() {
   from_zero_ = false;
+  if (!moves_.empty()) {
+    need_states(2);
+    std::memset(lam_.data(), 0, lam_.num_bytes());
+  }
   move_forward();
 }
 
@@ -231,6 +169,8 @@ template <class T>
 void Run<T>::move_forward() {
   const Passes& p = program_.passes;
   T* const psi = psi_.as<T>();
+  T* const lam = moves_.empty() ? nullptr : lam_.as<T>();
+  const auto kernel = lam ? cpu::kernels<T>().tangent : cpu::kernels<T>().forward;
   for (std::size_t k = 0; k < p.passes.size(); ++k) {
     if (!is_batch()) check_interrupt();
     const Pass& pass = p.passes[k];
@@ -238,19 +178,27 @@ void Run<T>::move_forward() {
     for_tiles(pass.active, zeros, num_slots(pass.active, zeros),
               [&](std::uint64_t outer, std::uint64_t, Thread& t, bool is_first) {
                 cpu::TileWork<T> work{
-                    &p, &pass, psi, nullptr, outer, factors_.as<T>(), t.scratch.template as<T>()};
-                if (t.rows.empty()) return cpu::kernels<T>().forward(work);
+                    &p, &pass, psi, lam, outer, factors_.as<T>(), t.scratch.template as<T>()};
+                work.rates = rates_.as<T>();
+                work.moves = moves_.data();
+                if (t.rows.empty()) return kernel(work);
                 if (is_first) place_rows(t.rows, pass.active, p.lane_bits);
+                const std::uint64_t first = row_of(outer);
                 work.psi = t.psi.template as<T>();
-                load(psi, t.rows, outer >> p.lane_bits, work.psi, zeros >> p.lane_bits);
-                cpu::kernels<T>().forward(work);
-                store(psi, t.rows, outer >> p.lane_bits, work.psi);
+                load(psi, t.rows, first, work.psi, zeros >> p.lane_bits);
+                if (lam) {
+                  work.lam = t.lam.template as<T>();
+                  load(lam, t.rows, first, work.lam, zeros >> p.lane_bits);
+                }
+                kernel(work);
+                store(psi, t.rows, first, work.psi);
+                if (lam) store(lam, t.rows, first, work.lam);
               });
   }
 }
 
 template <class T>
-void Run<T>::backward(std::span<double> reads) {
+void Run<T>::backward(std::span<double> reads, bool keeps) {
   const Passes& p = program_.passes;
   T *const psi = psi_.as<T>(), *const lam = lam_.as<T>();
   constexpr std::size_t kL = kLanes<T>;
@@ -258,7 +206,8 @@ void Run<T>::backward(std::span<double> reads) {
   std::vector<double> sums;
   std::vector<T> start;        // the row of |0...0>, at the end
   std::size_t first_pass = 0;  // before it nothing is read
-  while (first_pass < p.passes.size() && p.passes[first_pass].num_reads == 0) ++first_pass;
+  while (!keeps && first_pass < p.passes.size() && p.passes[first_pass].num_reads == 0)
+    ++first_pass;
   for (std::size_t k = p.passes.size(); k-- > first_pass;) {
     if (!is_batch()) check_interrupt();
     const Pass& pass = p.passes[k];
@@ -278,14 +227,14 @@ void Run<T>::backward(std::span<double> reads) {
                   return;
                 }
                 if (is_first) place_rows(t.rows, pass.active, p.lane_bits);
-                const std::uint64_t first = outer >> p.lane_bits;
+                const std::uint64_t first = row_of(outer);
                 work.psi = t.psi.template as<T>();
                 work.lam = t.lam.template as<T>();
                 load(psi, t.rows, first, work.psi, after >> p.lane_bits);
                 load(lam, t.rows, first, work.lam, after >> p.lane_bits);
                 cpu::kernels<T>().backward(work);
-                if (k == 0 && outer == 0) start.assign(work.psi, work.psi + kRow<T>);
-                if (k == first_pass) return;
+                if (k == 0 && row_of(outer) == 0) start.assign(work.psi, work.psi + kRow<T>);
+                if (k == first_pass && !keeps) return;
                 store(psi, t.rows, first, work.psi, zeros >> p.lane_bits);
                 store(lam, t.rows, first, work.lam, zeros >> p.lane_bits);
               });
@@ -310,121 +259,6 @@ void Run<T>::backward(std::span<double> reads) {
     double sum = 0;
     for (std::size_t lane = 0; lane < kL; ++lane) sum += reads[j * kL + lane];
     reads[j * kL] = sum;
-  }
-}
-
-template <class T>
-void Run<T>::dot(std::span<double> re, std::span<double> im) {
-  constexpr std::size_t kL = kLanes<T>;
-  const T *const psi = psi_.as<T>(), *const lam = lam_.as<T>();
-  const std::uint64_t rows = bit(program_.passes.num_wires - program_.passes.lane_bits);
-  const std::uint64_t slots = std::min(kSlots, rows), each = rows / slots;
-  std::vector<double> sums(2 * slots * kL);
-#pragma omp parallel for num_threads(num_threads_) schedule(dynamic, 1) if (num_threads_ > 1)
-  for (std::int64_t s = 0; s < static_cast<std::int64_t>(slots); ++s) {
-    const auto slot = static_cast<std::uint64_t>(s);
-    constexpr std::uint64_t kPiece = 512;  // rows whose products are summed in single precision
-    for (std::uint64_t r = slot * each; r < (slot + 1) * each; r += kPiece) {
-      cpu::kernels<T>().dot(lam + r * kRow<T>, psi + r * kRow<T>,
-                            std::min(kPiece, (slot + 1) * each - r), sums.data() + 2 * slot * kL,
-                            sums.data() + (2 * slot + 1) * kL);
-    }
-  }
-  std::fill(re.begin(), re.end(), 0.0);
-  std::fill(im.begin(), im.end(), 0.0);
-  for (std::uint64_t slot = 0; slot < slots; ++slot) {
-    for (std::size_t lane = 0; lane < kL; ++lane) {
-      re[is_batch() ? lane : 0] += sums[2 * slot * kL + lane];
-      im[is_batch() ? lane : 0] += sums[(2 * slot + 1) * kL + lane];
-    }
-  }
-}
-
-template <class T>
-void Run<T>::read_strings(std::span<double> values) {
-  const Passes& p = program_.passes;
-  constexpr std::size_t kL = kLanes<T>;
-  const T* const psi = psi_.as<T>();
-  std::fill(values.begin(), values.end(), 0.0);
-  for (const StringSweep& sweep : program_.sweeps) {
-    const std::size_t own = sweep.z.size() * kL;
-    const std::uint64_t most = std::bit_floor(std::max<std::uint64_t>(kMostSums / own, 1));
-    const std::uint64_t slots = std::min(num_slots(sweep.active, 0), most);
-    std::vector<double> sums(own * slots);
-    for_tiles(sweep.active, 0, slots,
-              [&](std::uint64_t outer, std::uint64_t slot, Thread& t, bool is_first) {
-                const T *bra = psi, *ket = psi;
-                if (!t.rows.empty()) {
-                  if (is_first) place_rows(t.rows, sweep.active, p.lane_bits);
-                  load(psi, t.rows, outer >> p.lane_bits, t.psi.template as<T>());
-                  bra = ket = t.psi.template as<T>();
-                  if (sweep.flip_outer) {
-                    load(psi, t.rows, (outer ^ sweep.flip_outer) >> p.lane_bits,
-                         t.lam.template as<T>());
-                    ket = t.lam.template as<T>();
-                  }
-                }
-                for (const SweepGroup& g : sweep.groups) {
-                  const cpu::StringGroup group{g.flip, g.count, sweep.z.data() + g.first,
-                                               sweep.y.data() + g.first};
-                  cpu::kernels<T>().read_strings(group, bra, ket, outer, p.row_bits,
-                                                 t.scratch.template as<T>(),
-                                                 sums.data() + slot * own + g.first * kL);
-                }
-              });
-    for (std::uint64_t slot = 0; slot < slots; ++slot) {
-      for (std::size_t j = 0; j < sweep.z.size(); ++j) {
-        for (std::size_t lane = 0; lane < kL; ++lane)
-          values[sweep.string[j] * kL + (is_batch() ? lane : 0)] +=
-              sums[slot * own + j * kL + lane];
-      }
-    }
-  }
-}
-
-template <class T>
-void Run<T>::make_lam(std::span<const double> weights) {
-  need_states(2);
-  const Passes& p = program_.passes;
-  constexpr std::size_t kL = kLanes<T>;
-  const T* const psi = psi_.as<T>();
-  T* const lam = lam_.as<T>();
-  bool is_first_sweep = true;
-  if (program_.sweeps.empty()) std::memset(lam_.data(), 0, lam_.num_bytes());
-  for (const StringSweep& sweep : program_.sweeps) {
-    runtime::HostBuffer own(std::max<std::size_t>(sweep.z.size(), 1) * kL * sizeof(T));
-    for (std::size_t j = 0; j < sweep.z.size(); ++j) {
-      for (std::size_t lane = 0; lane < kL; ++lane) {
-        own.as<T>()[j * kL + lane] =
-            static_cast<T>(weights[sweep.string[j] * kL + (is_batch() ? lane : 0)]);
-      }
-    }
-    for_tiles(sweep.active, 0, num_slots(sweep.active, 0),
-              [&](std::uint64_t outer, std::uint64_t, Thread& t, bool is_first) {
-                const T* from = psi;
-                T* to = lam;
-                const std::size_t tile_bytes = (kRow<T> * sizeof(T)) << p.row_bits;
-                if (!t.rows.empty()) {
-                  if (is_first) place_rows(t.rows, sweep.active, p.lane_bits);
-                  from = t.psi.template as<T>();
-                  to = t.lam.template as<T>();
-                  load(psi, t.rows, (outer ^ sweep.flip_outer) >> p.lane_bits,
-                       t.psi.template as<T>());
-                }
-                if (is_first_sweep) {
-                  std::memset(static_cast<void*>(to), 0, tile_bytes);
-                } else if (!t.rows.empty()) {
-                  load(lam, t.rows, outer >> p.lane_bits, to);
-                }
-                for (const SweepGroup& g : sweep.groups) {
-                  const cpu::StringGroup group{g.flip, g.count, sweep.z.data() + g.first,
-                                               sweep.y.data() + g.first};
-                  cpu::kernels<T>().add_strings(group, own.as<T>() + g.first * kL, from, to, outer,
-                                                p.row_bits, t.scratch.template as<T>());
-                }
-                if (!t.rows.empty()) store(lam, t.rows, outer >> p.lane_bits, to);
-              });
-    is_first_sweep = false;
   }
 }
 

@@ -14,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "tilewave/parametric/cpu/kernels.h"
 #include "tilewave/parametric/plan/passes.h"
 #include "tilewave/parametric/plan/strings.h"
 #include "tilewave/runtime/memory.h"
@@ -29,8 +30,9 @@ struct Program {
 template <class T>
 class Run {
  public:
-  /// Takes no memory for states yet. `num_threads` work on one run.
-  Run(const Program& program, const Actions& actions, int num_threads);
+  /// Takes no memory for states yet. `num_threads` work on one run. Where processes share a state,
+  /// `shard` are the wires beyond those of the passes that are 1 on this one.
+  Run(const Program& program, const Actions& actions, int num_threads, std::uint64_t shard = 0);
   ~Run();
 
   /// How many value sets a run takes: 1, or the elements of a batch.
@@ -47,6 +49,9 @@ class Run {
   /// The same from amplitudes that were set for every lane, in the order of basis states of qubits.
   void set_state(std::size_t lane, const std::complex<double>* amplitudes);
   void forward_from_state();
+  /// From here to the next `bind`, moving forward makes lam as well: the derivative of psi by one
+  /// parameter, of its own for every lane. The global phase does not count.
+  void bind_directions(const std::uint32_t* parameters, std::size_t count);
   /// Re <lam|psi>, and Im, which is 0 for observables up to rounding, for every lane.
   void dot(std::span<double> re, std::span<double> im);
   /// <P> of every string: [string][lane].
@@ -55,8 +60,28 @@ class Run {
   void make_lam(std::span<const double> weights);
   /// lam of a lane from amplitudes, in the order of basis states of qubits: half of them.
   void set_lam(std::size_t lane, const std::complex<double>* amplitudes);
-  /// Brings both states back to the start: derivatives [read][lane].
-  void backward(std::span<double> reads);
+  /// Brings both states back to the start: derivatives [read][lane]. Unless they are wanted there
+  /// (`keeps`), it ends where nothing more is read.
+  void backward(std::span<double> reads, bool keeps = false);
+
+  // ---- a shard of a state, for shared_state.h ----
+  /// Throws Error(kResources) where there is no memory for psi, lam and `others` more.
+  void need_shards(int others);
+  /// |0...0>, whose one amplitude the first shard has; no pass is run, and nothing is taken for zero.
+  void start_shard();
+  /// Goes through the passes, on psi as it is.
+  void forward_shard();
+  /// The states, as rows, and what the next run of the same shard takes over from this one.
+  T* psi() { return psi_.as<T>(); }
+  T* lam() { return lam_.as<T>(); }
+  std::size_t num_rows() const;
+  static constexpr std::size_t row_numbers() { return std::size_t{2} * cpu::kLanes<T>; }
+  void take_states(Run& from);
+  /// The same as read_strings and make_lam for one sweep: P_j acts on `ket`; both add.
+  void read_sweep(const StringSweep& sweep, const T* ket, std::span<double> values);
+  void add_sweep(const StringSweep& sweep, const T* ket, std::span<const double> weights,
+                 bool is_first_sweep);
+
   /// Amplitudes of a lane in the order of basis states of qubits.
   void get_state(std::size_t lane, std::complex<double>* amplitudes) const;
 
@@ -66,6 +91,7 @@ class Run {
   void move_forward();
   std::uint64_t zeros_before(std::size_t pass) const;
   std::uint64_t outer(std::uint64_t active, std::uint64_t zeros) const;
+  std::uint64_t row_of(std::uint64_t outer) const;
   std::uint64_t num_slots(std::uint64_t active, std::uint64_t zeros) const;
   void need_states(int count);
   std::size_t lane_of(std::size_t lane, std::uint64_t index, const std::vector<int>& wires,
@@ -77,10 +103,13 @@ class Run {
   const Program& program_;
   const Actions& actions_;
   int num_threads_;
+  std::uint64_t shard_;
   bool from_zero_ = true;  // the state under way began as |0...0>
   runtime::HostBuffer psi_, lam_, factors_;
   std::vector<double> angles_;                // [angle][lane], of rotations half of them
   std::vector<double> share_;                 // how much of each angle that is
+  runtime::HostBuffer rates_;                 // of angles along the directions: [angle][lane]
+  std::vector<std::uint8_t> moves_;           // where rates are not 0; empty without directions
   std::vector<std::complex<double>> global_;  // the factor of each lane's state
   std::vector<std::unique_ptr<Thread>> threads_;
 };

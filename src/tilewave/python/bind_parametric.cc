@@ -10,11 +10,12 @@
 #include "tilewave/base/error.h"
 #include "tilewave/circuit/pauli.h"
 #include "tilewave/parametric/device_choice.h"
-#include "tilewave/parametric/function.h"
+#include "tilewave/parametric/split_function.h"
 #include "tilewave/python/arrays-inl.h"
 #include "tilewave/python/bind.h"
 #include "tilewave/python/rooms-inl.h"
 #include "tilewave/python/terms-inl.h"
+#include "tilewave/runtime/ranks.h"
 #include "tilewave/settings/device.h"
 #include "tilewave/settings/precision_words.h"
 
@@ -24,12 +25,13 @@ using namespace nb::literals;
 namespace tilewave::python {
 namespace {
 
-using parametric::Function;
+using Function = parametric::SplitFunction;
 using Values = ConstArray<double>;
 
 Function* make_function(const PyCircuit& circuit, const Terms& terms,
                         ConstArray<std::uint32_t> observable, std::uint32_t num_observables,
-                        const std::string& precision, const std::string& device, int threads) {
+                        const std::string& precision, const std::string& device, int threads,
+                        const std::string& ranks_share) {
   const DeviceSet devices = DeviceSet::parse(device);
   parametric::FunctionOptions options;
   options.precision = parse_precision(precision);
@@ -40,9 +42,12 @@ Function* make_function(const PyCircuit& circuit, const Terms& terms,
     observables[observable.data()[k]].push_back(circuit::narrow(sum[k]));
   const auto shared = circuit.share();
   const nb::gil_scoped_release release;
-  options.cuda_device =
-      parametric::cuda_device_for(devices, shared->num_qubits(), options.precision);
-  return new Function(*shared, observables, options);
+  auto ranks = ranks_share.empty() ? nullptr : runtime::launched_ranks();
+  const std::vector<int> places =
+      parametric::devices_for(devices, shared->num_qubits(), options.precision, ranks.get());
+  return new Function(
+      *shared, observables, options, places, std::move(ranks),
+      ranks_share == "state" ? parametric::Shared::kState : parametric::Shared::kSets);
 }
 
 std::size_t sets_of(const Values& values) { return values.shape(0); }
@@ -62,7 +67,7 @@ parametric::Sets to_sets(const Values& values, const Amplitudes& initial) {
 void bind_parametric(nb::module_& m) {
   nb::class_<Function> c(m, "_Function");
   c.def(nb::new_(&make_function), "circuit"_a, "terms"_a, "observable"_a, "num_observables"_a,
-        "precision"_a, "device"_a, "threads"_a);
+        "precision"_a, "device"_a, "threads"_a, "ranks_share"_a = "");
   c.def("_expectations", [](const Function& f, Values values, Amplitudes initial) {
     NewArray<double> out({sets_of(values), f.num_observables()});
     {
@@ -100,6 +105,14 @@ void bind_parametric(nb::module_& m) {
     }
     return gradient.take();
   });
+  c.def("_metric_tensor", [](const Function& f, Values values, Amplitudes initial) {
+    NewArray<double> metric({sets_of(values), f.num_parameters(), f.num_parameters()});
+    {
+      const nb::gil_scoped_release release;
+      f.metric_tensor(to_sets(values, initial), metric.data());
+    }
+    return metric.take();
+  });
   c.def("_samples", [](const Function& f, Values values, Amplitudes initial, std::uint64_t shots,
                        std::uint64_t seed) {
     NewArray<std::uint64_t> out({sets_of(values), static_cast<std::size_t>(shots)});
@@ -110,6 +123,11 @@ void bind_parametric(nb::module_& m) {
     return out.take();
   });
   c.def("_explain", &Function::explain);
+  // Leaves the processes of the run in order; for the end of a program that went well.
+  m.def("_finish_ranks", [] {
+    const nb::gil_scoped_release release;
+    if (const auto ranks = runtime::joined_ranks()) ranks->finish();
+  });
 }
 
 }  // namespace tilewave::python

@@ -51,12 +51,13 @@ std::size_t run_flips(const TileWork<T>& work, const At& at, std::size_t k, std:
   return size;
 }
 
-// Rotations of different rows' bits side by side, so many at a time as the registers hold.
+// Operations [begin, end) of the pass, backward from the last one. Rotations of different rows' bits
+// side by side, so many at a time as the registers hold.
 template <class T, bool kBack>
-void run(const TileWork<T>& work) {
+void run_part(const TileWork<T>& work, std::size_t begin, std::size_t end) {
   const auto& ops = work.pass->ops;
-  const std::size_t count = ops.size();
-  const auto at = [&](std::size_t k) { return &ops[kBack ? count - 1 - k : k]; };
+  const std::size_t count = end - begin;
+  const auto at = [&](std::size_t k) { return &ops[kBack ? end - 1 - k : begin + k]; };
   constexpr std::size_t kMost = kBack ? 2 : 3;
   for (std::size_t k = 0; k < count;) {
     const TileOp* some[kMost];
@@ -85,6 +86,40 @@ void run(const TileWork<T>& work) {
   }
 }
 
+template <class T, bool kBack>
+void run(const TileWork<T>& work) {
+  run_part<T, kBack>(work, 0, work.pass->ops.size());
+}
+
+// Both states through the operations up to one whose angles change, then what that adds.
+template <class T>
+void run_tangent(const TileWork<T>& work) {
+  const auto& ops = work.pass->ops;
+  TileWork<T> other = work;
+  other.psi = work.lam;
+  const auto changes = [&](const TileOp& op) {
+    if (op.kind == TileOpKind::kRotate) return work.moves[op.angle] != 0;
+    bool any = false;
+    for (std::uint32_t k = op.first; op.kind == TileOpKind::kPhases && k < op.first + op.count; ++k)
+      any |= work.moves[work.passes->terms[k].angle] != 0;
+    return any;
+  };
+  std::size_t done = 0;
+  for (std::size_t k = 0; k < ops.size(); ++k) {
+    const bool adds = changes(ops[k]);
+    if (!adds && k + 1 < ops.size()) continue;
+    run_part<T, false>(work, done, k + 1);
+    run_part<T, false>(other, done, k + 1);
+    done = k + 1;
+    if (!adds) continue;
+    if (ops[k].kind == TileOpKind::kRotate) {
+      add_rotation_tangent<T>(work, ops[k]);
+    } else {
+      add_phase_tangents<T>(work, ops[k]);
+    }
+  }
+}
+
 template <class T>
 void all_sincos(const double* angles, T* factors, std::size_t count) {
   for (std::size_t k = 0; k < count; ++k) {
@@ -97,13 +132,8 @@ void all_sincos(const double* angles, T* factors, std::size_t count) {
 
 template <class T>
 Kernels<T> table() {
-  return {run<T, false>,
-          run<T, true>,
-          all_sincos<T>,
-          add_strings<T>,
-          read_strings<T>,
-          dot<T>,
-          hwy::TargetName(HWY_TARGET)};
+  return {run<T, false>,  run<T, true>,    run_tangent<T>, all_sincos<T>,
+          add_strings<T>, read_strings<T>, dot<T>,         hwy::TargetName(HWY_TARGET)};
 }
 Kernels<double> table_f64() { return table<double>(); }
 Kernels<float> table_f32() { return table<float>(); }

@@ -26,6 +26,9 @@ struct TileWork {
   const T* factors = nullptr;  ///< of every angle: a row of cosines, a row of sines
   T* scratch = nullptr;        ///< scratch_parts(row_bits) parts of rows
   double* reads = nullptr;     ///< backward: [read of the pass][lane], added to
+  const T* rates = nullptr;    ///< tangents: of every angle a row, of rotations half of them
+  /// Tangents: whether any lane's rate of an angle is not 0.
+  const std::uint8_t* moves = nullptr;
 };
 
 /// How many parts of rows a tile needs for scratch.
@@ -48,6 +51,9 @@ struct Kernels {
   void (*forward)(const TileWork<T>& work);
   /// Undoes the pass on both states, and reads.
   void (*backward)(const TileWork<T>& work);
+  /// Runs the pass on psi and on its derivative lam along a direction, in which the angles change at
+  /// `rates`.
+  void (*tangent)(const TileWork<T>& work);
   /// Cosines and sines of `count` rows of angles, which are doubles for every T: rounded to float an
   /// angle of many turns loses what the amplitudes need.
   void (*sincos)(const double* angles, T* factors, std::size_t count);

@@ -247,6 +247,30 @@ HWY_INLINE void apply_built(const TileWork<T>& work, std::span<const PhaseTerm> 
   }
 }
 
+// What the change of the angles of phases adds to the derivative: lam += i f' psi, behind them, where
+// f'(x) is the sum of the rates of the terms whose bits x has: sums over subsets, bit by bit.
+template <class T>
+void add_phase_tangents(const TileWork<T>& work, const TileOp& op) {
+  const std::span<const PhaseTerm> terms(work.passes->terms.data() + op.first, op.count);
+  const std::size_t rows = std::size_t{1} << work.passes->row_bits;
+  auto* f = reinterpret_cast<V<T>*>(work.scratch);
+  std::memset(static_cast<void*>(f), 0, rows * sizeof(V<T>));
+  for (const PhaseTerm& t : terms) {
+    if (!work.moves[t.angle] || (work.outer & t.on.outer) != t.on.outer) continue;
+    const V<T> rate = reinterpret_cast<const V<T>*>(work.rates)[t.angle];
+    f[t.on.row] = f[t.on.row] + (lanes_where<T>(t.on.lane, t.on.lane) ? rate : V<T>{});
+  }
+  for (std::size_t b = 1; b < rows; b *= 2) {
+    for (std::size_t r = b; r < rows; r = (r + 1) | b) f[r] = f[r] + f[r ^ b];
+  }
+  const auto* psi = reinterpret_cast<const V<T>*>(work.psi);
+  auto* lam = reinterpret_cast<V<T>*>(work.lam);
+  for (std::size_t r = 0; r < rows; ++r) {
+    lam[2 * r] = lam[2 * r] - f[r] * psi[2 * r + 1];
+    lam[2 * r + 1] = lam[2 * r + 1] + f[r] * psi[2 * r];
+  }
+}
+
 template <class T, bool kBack>
 void phases(const TileWork<T>& work, const TileOp& op) {
   const std::span<const PhaseTerm> terms(work.passes->terms.data() + op.first, op.count);

@@ -157,6 +157,33 @@ void rotate(const TileWork<T>& work, const TileOp& op) {
   add_lanes<T>(sum, reads_of<T>(work, op.read));
 }
 
+// What the change of a rotation's angle adds to the derivative: lam += rate (-iY) psi, behind it.
+template <class T>
+void add_rotation_tangent(const TileWork<T>& work, const TileOp& op) {
+  if ((work.outer & op.controls.outer) != op.values.outer) return;
+  V<T> rate = reinterpret_cast<const V<T>*>(work.rates)[op.angle];
+  if (op.controls.lane) rate = lanes_where<T>(op.controls.lane, op.values.lane) ? rate : V<T>{};
+  const std::uint32_t bit = op.on_lanes ? 0 : 1u << op.target;
+  const std::uint32_t free = ((1u << work.passes->row_bits) - 1) & ~op.controls.row & ~bit;
+  const auto* psi = reinterpret_cast<const V<T>*>(work.psi);
+  auto* lam = reinterpret_cast<V<T>*>(work.lam);
+  if (op.on_lanes) {
+    rate = -lane_signs<T>(1u << op.target) * rate;
+    for_rows(free, op.values.row, [&](std::size_t row) HWY_ATTR {
+      for (std::size_t k = 2 * row; k < 2 * row + 2; ++k)
+        lam[k] = lam[k] + rate * exchange_all<T>(psi[k], 1u << op.target);
+    });
+    return;
+  }
+  const std::size_t step = std::size_t{2} * bit;
+  for_rows(free, op.values.row, [&](std::size_t row) HWY_ATTR {
+    for (std::size_t k = 2 * row; k < 2 * row + 2; ++k) {
+      lam[k] = lam[k] - rate * psi[k + step];
+      lam[k + step] = lam[k + step] + rate * psi[k];
+    }
+  });
+}
+
 // Two or three rotations of rows, without controls.
 template <class T, int kBits, bool kBack>
 void rotate_several(const TileWork<T>& work, const TileOp* const* ops) {

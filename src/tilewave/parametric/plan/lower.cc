@@ -65,7 +65,9 @@ class Lowering {
         case OpKind::kReset:
           refuse(op, "a reset");
         case OpKind::kChannel:
-          refuse(op, "a noise channel");
+          refuse(op,
+                 "a noise channel: take derivatives of noisy circuits by shifted angles (in Python "
+                 "tilewave.shift_gradient)");
         default:
           refuse(op, "control flow, or an angle that depends on a measurement");
       }

@@ -56,14 +56,15 @@ std::vector<StringSweep> make_sweeps(const Strings& strings, const Passes& passe
       return std::popcount(flips & ~sweep.active & ~lanes);
     };
     std::uint64_t chosen = left.begin()->first;
-    for (std::uint64_t rest = chosen & ~lanes & ~sweep.active; rest && room() > 0; rest &= rest - 1)
+    for (std::uint64_t rest = chosen & wires & ~lanes & ~sweep.active; rest && room() > 0;
+         rest &= rest - 1)
       sweep.active |= rest & (~rest + 1);
     sweep.flip_outer = chosen & ~lanes & ~sweep.active;
     if (sweep.flip_outer == 0) {
       for (;;) {
         std::uint64_t next = 0;
         for (const auto& [flips, list] : left) {
-          if (more(flips) == 0 || more(flips) > room()) continue;
+          if (more(flips) == 0 || more(flips) > room() || (flips & ~wires)) continue;
           if (next == 0 || more(flips) < more(next)) next = flips;
         }
         if (next == 0) break;

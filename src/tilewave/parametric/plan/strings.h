@@ -41,7 +41,8 @@ struct Strings {
 Strings make_strings(const std::vector<circuit::PauliSum>& observables,
                      const std::vector<int>& wire_of_qubit);
 
-/// `kept`: the lowest wires beyond the lanes that every tile has.
+/// `kept`: the lowest wires beyond the lanes that every tile has. Strings may have wires beyond those of
+/// the passes, which number the processes that share a state: they are bits of `flip_outer`.
 std::vector<StringSweep> make_sweeps(const Strings& strings, const Passes& passes, int kept = 0);
 
 }  // namespace tilewave::parametric

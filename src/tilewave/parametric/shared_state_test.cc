@@ -1,0 +1,99 @@
+// One state that several processes share, against states of one process.
+#include "tilewave/parametric/shared_state.h"
+
+#include <gtest/gtest.h>
+
+#include "tilewave/base/error.h"
+#include "tilewave/parametric/gate_by_gate_test.h"
+#include "tilewave/parametric/on_ranks_test.h"
+
+namespace tilewave::parametric {
+namespace {
+
+TEST(SharedState, equals_states_moved_gate_by_gate) {
+  std::size_t stretches = 0;
+  for (std::uint64_t seed = 1; seed <= 24; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    const auto n = static_cast<std::uint32_t>(10 + random.below(2));
+    const std::uint32_t p = 5;
+    const Circuit c = random_circuit(random, n, p, 40);
+    const std::vector<PauliSum> observables = {random_observable(random, n, 6),
+                                               random_observable(random, n, 3)};
+    const std::vector<double> values = random.angles(p), v = {random.real(), random.real()};
+    const Slow want[2] = {slow(c, values, observables[0]), slow(c, values, observables[1])};
+    const auto precision = seed % 2 ? Precision::kDouble : Precision::kSingle;
+    const double tolerance = precision == Precision::kDouble ? 5e-12 : 5e-4;
+    for (const int ranks : {1, 2, 4}) {
+      for (const int tile_row_bits : {0, 4}) {
+        on_ranks(ranks, [&](const std::shared_ptr<runtime::Ranks>& joined) {
+          const FunctionOptions options{precision, 1, tile_row_bits};
+          SharedState f(c, observables, options, joined);
+          for (int again = 0; again < 2; ++again) {  // memory is used again
+            double e[2], both[2], g[5];
+            f.expectations(values.data(), e);
+            f.vjp(values.data(), v.data(), both, g);
+            for (int m = 0; m < 2; ++m) {
+              EXPECT_NEAR(e[m], static_cast<double>(want[m].value), tolerance);
+              EXPECT_NEAR(both[m], static_cast<double>(want[m].value), tolerance);
+            }
+            for (std::size_t k = 0; k < p; ++k) {
+              EXPECT_NEAR(
+                  g[k],
+                  static_cast<double>(v[0] * want[0].gradient[k] + v[1] * want[1].gradient[k]),
+                  20 * tolerance);
+            }
+          }
+        });
+      }
+    }
+    stretches += make_stretches(lower(c), 2, 3).list.size();
+  }
+  EXPECT_GT(stretches, 60u) << "wires change places in these circuits";
+}
+
+// Shards of more rows than are exchanged at a time.
+TEST(SharedState, exchanges_in_pieces) {
+  constexpr std::uint32_t n = 22;
+  Circuit c(n);
+  std::vector<double> values;
+  for (Qubit q = 0; q < n; q += 3) {
+    c.add_gate(GateId::kRy, {q}, {0});
+    c.set_affine(c.ops().size() - 1, 0, {0, {{c.add_parameter("t" + std::to_string(q)), 1}}});
+    values.push_back(0.1 + 0.2 * q);
+  }
+  const PauliSum all_z = {{1, 0, bit(0) | bit(21) | bit(12)}, {0.5, bit(21) | bit(3), 0}};
+  double value = 1, other = 0.5 * std::sin(values[1]) * std::sin(values[7]);
+  for (const std::size_t k : {0, 4, 7}) value *= std::cos(values[k]);
+  on_ranks(2, [&](const std::shared_ptr<runtime::Ranks>& joined) {
+    SharedState f(c, {all_z}, {Precision::kSingle, 1}, joined);
+    double e, g[8];
+    const double v = 1;
+    f.vjp(values.data(), &v, &e, g);
+    EXPECT_NEAR(e, value + other, 1e-5);
+    for (std::size_t k = 0; k < 8; ++k) {
+      const double slope = k == 0 || k == 4 || k == 7 ? -value * std::tan(values[k]) : 0;
+      const double more = k == 1 || k == 7 ? other / std::tan(values[k]) : 0;
+      EXPECT_NEAR(g[k], slope + more, 1e-5) << k;
+    }
+    EXPECT_NE(f.explain().find("shared by 2 processes"), std::string::npos);
+  });
+}
+
+TEST(SharedState, refusals) {
+  on_ranks(3, [&](const std::shared_ptr<runtime::Ranks>& joined) {
+    try {
+      SharedState(Circuit(10), {}, {}, joined);
+      ADD_FAILURE();
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("3 processes cannot share a state of 10 qubits"),
+                std::string::npos);
+    }
+  });
+  on_ranks(4, [&](const std::shared_ptr<runtime::Ranks>& joined) {
+    EXPECT_THROW(SharedState(Circuit(5), {}, {}, joined), Error);
+  });
+}
+
+}  // namespace
+}  // namespace tilewave::parametric
