@@ -126,20 +126,20 @@ void expect_layouts(ShotSource& gpu, std::uint64_t first, std::uint64_t count, c
         EXPECT_TRUE(ones == want) << what << " part " << k;
         continue;
       }
-      const auto data = to_host<std::uint8_t>(d.memory, d.rows * d.stride);
+      const auto data = to_host<std::uint8_t>(d.memory, d.rows * d.row_bytes);
       if (layout == DeviceLayout::kBitRows) {
         ASSERT_EQ(d.rows, part.count);
         for (std::uint64_t b = 0; b < part.count; ++b) {
-          for (std::uint64_t s = 0; s < 8 * d.stride; ++s)
-            wrong += bit(data.data() + b * d.stride, s) != (s < shots && set(s, b));
+          for (std::uint64_t s = 0; s < 8 * d.row_bytes; ++s)
+            wrong += bit(data.data() + b * d.row_bytes, s) != (s < shots && set(s, b));
         }
       } else {
         const bool packed = layout == DeviceLayout::kPacked;
         ASSERT_EQ(d.rows, shots);
-        ASSERT_EQ(d.stride, packed ? (part.count + 7) / 8 : part.count);
+        ASSERT_EQ(d.row_bytes, packed ? (part.count + 7) / 8 : part.count);
         for (std::uint64_t s = 0; s < shots; ++s) {
-          const std::uint8_t* row = data.data() + s * d.stride;
-          for (std::uint64_t b = 0; b < (packed ? 8 * d.stride : d.stride); ++b)
+          const std::uint8_t* row = data.data() + s * d.row_bytes;
+          for (std::uint64_t b = 0; b < (packed ? 8 * d.row_bytes : d.row_bytes); ++b)
             wrong += (packed ? bit(row, b) : row[b] != 0) != (b < part.count && set(s, b));
         }
       }

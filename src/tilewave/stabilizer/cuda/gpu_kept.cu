@@ -1,6 +1,7 @@
 // GpuRows where shots are discarded, or stay on the device.
 #include <algorithm>
 
+#include "tilewave/base/interrupt.h"
 #include "tilewave/stabilizer/cuda/gpu_rows.cuh"
 
 namespace tilewave::stabilizer {
@@ -110,6 +111,7 @@ std::uint64_t GpuRows::each_kept(
     sum += count;
   };
   for (std::size_t j = 0; j < all.size(); ++j) {
+    check_interrupt();
     start(j);
     if (j > 0) finish(j - 1);
   }
@@ -140,7 +142,7 @@ std::vector<DeviceShots> GpuRows::keep_on_device(const ShotRange& shots,
   std::vector<DeviceShots> out(parts.size());
   if (bytes || layout == DeviceLayout::kPacked) {
     for (std::size_t k = 0; k < parts.size(); ++k) {
-      out[k].row_bytes = out[k].stride = bytes ? parts[k].count : (parts[k].count + 7) / 8;
+      out[k].row_bytes = bytes ? parts[k].count : (parts[k].count + 7) / 8;
       out[k].memory = device_memory(shots.count * out[k].row_bytes);
     }
     std::uint64_t done = 0;
@@ -180,9 +182,9 @@ std::vector<DeviceShots> GpuRows::keep_on_device(const ShotRange& shots,
     DeviceShots& o = out[k];
     o.device = device_, o.shots = kept;
     if (layout == DeviceLayout::kBitRows) {
-      o.rows = bits, o.row_bytes = (kept + 7) / 8, o.stride = (kept + 31) / 32 * 4;
-      o.memory = device_memory(bits * o.stride);
-      turn_rows(rows, first, bits, static_cast<std::uint32_t*>(o.memory.get()), o.stride / 4,
+      o.rows = bits, o.row_bytes = (kept + 7) / 8;
+      o.memory = device_memory(bits * o.row_bytes);
+      turn_rows(rows, first, bits, static_cast<std::uint8_t*>(o.memory.get()), o.row_bytes,
                 stream.stream);
       continue;
     }
@@ -194,7 +196,7 @@ std::vector<DeviceShots> GpuRows::keep_on_device(const ShotRange& shots,
         cudaMemcpyAsync(&ones, offsets + kept, sizeof ones, cudaMemcpyDeviceToHost, stream.stream),
         "copying a sum");
     check_cuda(cudaStreamSynchronize(stream.stream), "listing ones");
-    o.rows = static_cast<std::uint64_t>(ones), o.row_bytes = o.stride = 4;
+    o.rows = static_cast<std::uint64_t>(ones), o.row_bytes = 4;
     o.memory = device_memory(o.rows * 4);
     list_ones(rows, first, bits, offsets, static_cast<std::uint32_t*>(o.memory.get()),
               stream.stream);

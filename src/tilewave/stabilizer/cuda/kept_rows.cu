@@ -92,7 +92,7 @@ __global__ void __launch_bounds__(kThreads)
 // A block: 32 bits of 1,024 shots. Warp w transposes the square of shots 32 w ..; then the words of
 // one bit leave together.
 __global__ void __launch_bounds__(1024) turn(ShotRows rows, std::uint64_t first, std::uint64_t end,
-                                             std::uint32_t* out, std::uint64_t out_stride_words) {
+                                             std::uint8_t* out, std::uint64_t out_stride) {
   __shared__ std::uint32_t tile[32][33];
   const std::uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const std::uint64_t s = (std::uint64_t{blockIdx.x} * 32 + warp) * 32 + lane;
@@ -107,9 +107,18 @@ __global__ void __launch_bounds__(1024) turn(ShotRows rows, std::uint64_t first,
   }
   tile[lane][warp] = v;
   __syncthreads();
-  const std::uint64_t word = std::uint64_t{blockIdx.x} * 32 + lane;
-  if (bit + warp < end && word < out_stride_words)
-    out[(bit + warp - first) * out_stride_words + word] = tile[warp][lane];
+  if (bit + warp >= end) return;
+  const std::uint64_t at = (std::uint64_t{blockIdx.x} * 32 + lane) * 4;  // in the bit's row
+  std::uint8_t* const row = out + (bit + warp - first) * out_stride;
+  const std::uint32_t word = tile[warp][lane];
+  if (out_stride % 4 == 0) {
+    if (at < out_stride) *reinterpret_cast<std::uint32_t*>(row + at) = word;
+    return;
+  }
+#pragma unroll
+  for (std::uint32_t k = 0; k < 4; ++k) {
+    if (at + k < out_stride) row[at + k] = static_cast<std::uint8_t>(word >> 8 * k);
+  }
 }
 
 __global__ void __launch_bounds__(kThreads)
@@ -202,16 +211,16 @@ void cut_rows(const ShotRows& rows, std::uint64_t first, std::uint64_t num_bits,
   check_start();
 }
 
-void turn_rows(const ShotRows& rows, std::uint64_t first, std::uint64_t num_bits,
-               std::uint32_t* out, std::uint64_t out_stride_words, cudaStream_t stream) {
+void turn_rows(const ShotRows& rows, std::uint64_t first, std::uint64_t num_bits, std::uint8_t* out,
+               std::uint64_t out_stride, cudaStream_t stream) {
   if (rows.count == 0 || num_bits == 0) return;
   constexpr std::uint64_t kMostAcross = 32768;  // of a grid's second side
   for (std::uint64_t done = 0; done < num_bits; done += 32 * kMostAcross) {
     const std::uint64_t now = std::min(num_bits - done, 32 * kMostAcross);
     const dim3 grid(static_cast<unsigned>((rows.count + 1023) / 1024),
                     static_cast<unsigned>((now + 31) / 32));
-    turn<<<grid, 1024, 0, stream>>>(rows, first + done, first + done + now,
-                                    out + done * out_stride_words, out_stride_words);
+    turn<<<grid, 1024, 0, stream>>>(rows, first + done, first + done + now, out + done * out_stride,
+                                    out_stride);
     check_start();
   }
 }

@@ -47,9 +47,9 @@ void close_rows(const ShotRows& rows, const std::uint32_t* kept, const std::uint
 /// `bytes`.
 void cut_rows(const ShotRows& rows, std::uint64_t first, std::uint64_t num_bits, bool bytes,
               std::uint8_t* out, cudaStream_t stream);
-/// The same bits as rows, 32 shots a word, zeros behind the last.
-void turn_rows(const ShotRows& rows, std::uint64_t first, std::uint64_t num_bits,
-               std::uint32_t* out, std::uint64_t out_stride_words, cudaStream_t stream);
+/// The same bits as rows, eight shots a byte, zeros behind the last; `out` is memory of its own.
+void turn_rows(const ShotRows& rows, std::uint64_t first, std::uint64_t num_bits, std::uint8_t* out,
+               std::uint64_t out_stride, cudaStream_t stream);
 /// How many of the bits are set in the shots before each, of rows.count + 1 numbers; then which.
 void list_offsets(const ShotRows& rows, std::uint64_t first, std::uint64_t num_bits,
                   std::int64_t* offsets, cudaStream_t stream);

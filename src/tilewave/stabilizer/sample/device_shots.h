@@ -20,7 +20,7 @@ struct BitRange {
 enum class DeviceLayout : std::uint8_t {
   kPacked,   ///< a row a shot, eight bits a byte
   kBytes,    ///< a row a shot, a byte of 0 or 1 a bit
-  kBitRows,  ///< a row a bit: shot s at bit s % 8 of byte s / 8; rows end at a multiple of 4 bytes
+  kBitRows,  ///< a row a bit: shot s at bit s % 8 of byte s / 8, zeros behind the last
   kLists,    ///< the ones of every shot, ascending; offsets of every shot's first one, and the end
 };
 
@@ -30,8 +30,8 @@ struct DeviceShots {
   int device = 0;
   std::uint64_t shots = 0;
   std::shared_ptr<void> memory;
-  std::uint64_t rows = 0, row_bytes = 0, stride = 0;  ///< kLists: `rows` numbers of 32 bits
-  std::shared_ptr<void> offsets;                      ///< kLists: of 64 bits, shots + 1 of them
+  std::uint64_t rows = 0, row_bytes = 0;  ///< without gaps; kLists: `rows` numbers of 32 bits
+  std::shared_ptr<void> offsets;          ///< kLists: of 64 bits, shots + 1 of them
 };
 
 }  // namespace tilewave::stabilizer

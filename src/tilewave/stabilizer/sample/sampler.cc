@@ -151,8 +151,9 @@ std::uint64_t ShotSource::fill_kept(std::uint64_t seed, std::uint64_t block, std
 std::vector<DeviceShots> ShotSource::keep_on_device(const ShotRange&, const std::vector<BitRange>&,
                                                     DeviceLayout,
                                                     const std::vector<std::uint64_t>&) {
-  throw Error(ExitCode::kUsage,
-              "shots stay on a device where one GPU makes them: ask for --device cuda");
+  throw Error(
+      ExitCode::kUsage,
+      "shots that the CPU makes lie on the host: take one GPU as the device (cuda, cuda:1)");
 }
 
 std::unique_ptr<ShotSource> make_shot_source(const StabProgram& program,
