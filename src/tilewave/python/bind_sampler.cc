@@ -22,7 +22,7 @@
 #include "tilewave/python/arrays-inl.h"
 #include "tilewave/python/bind.h"
 #include "tilewave/python/buffer_pool.h"
-#include "tilewave/python/device_shots.h"
+#include "tilewave/python/device_shots-inl.h"
 #include "tilewave/python/rooms-inl.h"
 #include "tilewave/python/stream_rows.h"
 #include "tilewave/runtime/threads.h"

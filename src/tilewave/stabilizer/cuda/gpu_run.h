@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "tilewave/stabilizer/device_shots.h"
 #include "tilewave/stabilizer/frame_program.h"
 #include "tilewave/stabilizer/near_clifford/tables.h"
-#include "tilewave/stabilizer/sample/device_shots.h"
 #include "tilewave/stabilizer/sparse_program.h"
 
 namespace tilewave::stabilizer {

@@ -12,7 +12,7 @@
 
 #include "tilewave/formats/shots/byte_buffer.h"
 #include "tilewave/settings/engine.h"
-#include "tilewave/stabilizer/sample/device_shots.h"
+#include "tilewave/stabilizer/device_shots.h"
 #include "tilewave/stabilizer/sparse_program.h"
 #include "tilewave/stabilizer/stab_program.h"
 
