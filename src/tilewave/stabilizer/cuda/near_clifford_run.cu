@@ -94,9 +94,10 @@ __global__ void __launch_bounds__(kSelectThreads)
   const std::uint32_t* leaf = nullptr;
   if (alive && !open) {
     if (v.num_leaves > 1) leaf = draw_leaf(v, born_bits(s.seed, s.first_shot + index, 0));
-    if (leaf && checks.all) {
+    if (checks.all) {
       std::uint32_t failed = 0;
-      for (std::uint32_t k = 0; k < v.words; ++k) failed |= (row[k] ^ leaf[k]) & checks.all[k];
+      for (std::uint32_t k = 0; k < v.words; ++k)
+        failed |= (leaf ? row[k] ^ leaf[k] : row[k]) & checks.all[k];
       alive = !failed;
     }
   }
