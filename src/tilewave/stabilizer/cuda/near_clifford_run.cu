@@ -11,13 +11,12 @@
 #include "tilewave/stabilizer/cuda/gpu_rows.cuh"
 #include "tilewave/stabilizer/near_clifford/tables.h"
 #include "tilewave/stabilizer/noise.h"
+#include "tilewave/stabilizer/sampler_tuning.h"
 #include "tilewave/stabilizer/sparse_streams.h"
 
 namespace tilewave::stabilizer {
 namespace {
 
-constexpr std::uint32_t kMostActiveOnGpu = 20;    // 16 MiB a shot
-constexpr std::uint32_t kMostActiveOfThread = 5;  // amplitudes of 64 shots in 64 KiB
 constexpr std::uint32_t kSelectThreads = 256, kFollowThreads = 64;
 constexpr std::uint64_t kWarpBytes = std::uint64_t{48} << 10;    // of a block's shared memory
 constexpr std::uint64_t kDeviceBytes = std::uint64_t{16} << 30;  // amplitudes in device memory

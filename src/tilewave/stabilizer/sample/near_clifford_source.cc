@@ -5,6 +5,7 @@
 #include "tilewave/stabilizer/sample/choose_engine.h"
 #include "tilewave/stabilizer/sample/engine_cost.h"
 #include "tilewave/stabilizer/sample/gpu_source.h"
+#include "tilewave/stabilizer/sampler_tuning.h"
 
 namespace tilewave::stabilizer {
 namespace {
@@ -13,6 +14,12 @@ std::string rows_of(const NearCliffordTables& tables) {
   if (const auto* sparse = std::get_if<SparseProgram>(&tables.frames))
     return "rows by the engine sparse\n" + describe(*sparse);
   return "rows by the engine frame\n" + describe(work_of(std::get<FrameProgram>(tables.frames)));
+}
+
+std::string followed_by(const NearCliffordTables& tables) {
+  const std::string who = tables.program.most_k > kMostActiveOfThread ? "warp" : "thread";
+  return (tables.leaves.empty() ? "every shot is" : "shots with a sign set are") +
+         std::string(" followed by a ") + who + " with amplitudes of its own\n";
 }
 
 class NearCliffordSource : public ShotSource {
@@ -70,7 +77,7 @@ std::unique_ptr<ShotSource> make_near_clifford_source(const StabProgram& program
   return make_gpu_source(
       options.gpus, [&](int device) { return make_gpu_run(shared, device); },
       shared->program.num_bits, is_sparse ? "sparse" : "frame",
-      "engine near-Clifford\n" + shared->explain() + rows_of(*shared));
+      "engine near-Clifford\n" + shared->explain() + followed_by(*shared) + rows_of(*shared));
 }
 
 }  // namespace tilewave::stabilizer
