@@ -20,8 +20,9 @@ namespace {
 constexpr std::uint32_t kSelectThreads = 256, kFollowThreads = 64;
 constexpr std::uint64_t kWarpBytes = std::uint64_t{48} << 10;    // of a block's shared memory
 constexpr std::uint64_t kDeviceBytes = std::uint64_t{16} << 30;  // amplitudes in device memory
-// Amplitude steps of a launch: about a second, if no shot is spared.
-constexpr double kMostLaunchSteps = 0x1p38;
+// Amplitude steps of a launch if every shot is followed, about a second of work; more where most
+// shots take a listed outcome.
+constexpr double kMostLaunchSteps = 0x1p38, kMostSparedSteps = 0x1p40;
 
 /// The 32-bit words [first, first + count) of a row, at `at` of the words of spans.
 struct DeviceSpan {
@@ -270,7 +271,7 @@ class GpuNearClifford : public GpuRows {
     view_.ops = ops_.get();
     view_.num_ops = static_cast<std::uint32_t>(ops.size());
     const double steps = std::max(1.0, p.amplitude_steps());
-    const double most_shots = kMostLaunchSteps / steps;
+    const double most_shots = (t.leaves.empty() ? kMostLaunchSteps : kMostSparedSteps) / steps;
     const std::uint64_t shots = frames_->block_shots();
     std::uint64_t blocks = frames_->blocks_at_once();
     if (most_shots < static_cast<double>(blocks * shots))
