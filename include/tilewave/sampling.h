@@ -41,6 +41,13 @@ struct ShotTable {
   }
 };
 
+/// What post-selection leaves of shots.
+struct KeptShots {
+  std::uint64_t attempted = 0;             ///< shots made
+  std::uint64_t kept = 0;                  ///< shots in which the chosen detectors are silent
+  std::vector<std::uint64_t> observables;  ///< of every observable, the kept shots that flip it
+};
+
 /// Draws shots of an error-correction circuit, one call after the other. The same seed gives the
 /// same shots on every device, with any number of threads, in any number of calls. One thread at a
 /// time may call it.
@@ -66,6 +73,10 @@ class Sampler {
   /// The next `num_shots` shots of the sequence that the seed begins. Throws Error(kResources)
   /// where they do not fit into memory.
   ShotTable sample(std::uint64_t num_shots);
+  /// Makes the next `num_shots` shots and counts those in which the detectors of `silent` are silent:
+  /// `all`, or numbers and ranges such as "0,3,5-8". No shot is stored; on a GPU none leaves it.
+  /// Throws Error(kUsage) where a row holds measurements, and for words that name no detectors.
+  KeptShots count_kept(std::uint64_t num_shots, std::string_view silent = "all");
   /// The chosen engine and its program, as a text to read.
   std::string explain() const;
 

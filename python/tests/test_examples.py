@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(os.environ["TILEWAVE_ROOT"])
-PACKAGES = ("qiskit", "pennylane", "cirq", "braket", "pymatching", "stim")  # which need not be there; those of examples begin their names
+PACKAGES = ("qiskit", "pennylane", "cirq", "braket", "pymatching", "stim", "torch")  # which need not be there; those of examples begin their names
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.S | re.M)
 
 

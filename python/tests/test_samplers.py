@@ -397,3 +397,38 @@ RELAX({relax}) 0
         tw.compile_sampler(text, engine="sparse")
     with pytest.raises(ValueError, match="is leakage"):
         tw.detector_error_model(text)
+
+
+# What a sampler of the CPU says to arrays on a device; the arrays themselves are tested by tests/gpu/device_shots_test.py.
+def test_shots_stay_on_a_gpu_where_one_makes_them():
+    circuit = "X_ERROR(0.5) 0\nM 0\nDETECTOR rec[-1]\nOBSERVABLE_INCLUDE(0) rec[-1]\n"
+    detectors, mask = tw.compile_detector_sampler(circuit, seed=1), np.ones(1, bool)
+    calls = [lambda: detectors.sample(9, on_device=True), lambda: detectors.sample_detector_major(9, on_device=True),
+             lambda: detectors.sample_lists(9, on_device=True, postselection_mask=mask),
+             lambda: tw.compile_sampler(circuit).sample(9, on_device=True),
+             lambda: tw.compile_dem_sampler("error(0.5) D0\n").sample(9, on_device=True)]
+    for call in calls:
+        with pytest.raises(ValueError, match="lie on the host: take one GPU as the device"):
+            call()
+    assert np.array_equal(detectors.sample(99), tw.compile_detector_sampler(circuit, seed=1).sample(99))  # none was lost
+    with pytest.raises(ValueError, match="leave out prepend_observables"):
+        detectors.sample(9, on_device=True, prepend_observables=True)
+    with pytest.raises(ValueError, match="sweep_bits are added on the host"):
+        tw.compile_sampler("CX sweep[0] 0\nM 0\n").sample(1, on_device=True, sweep_bits=np.ones((1, 1), bool))
+    with pytest.raises(ValueError, match="replayed on the host"):
+        tw.compile_dem_sampler("error(0.5) D0\n").sample(1, on_device=True, recorded_errors_to_replay=np.ones((1, 1), bool))
+    for call in (detectors.sample_lists, detectors.sample_detector_major):
+        with pytest.raises(ValueError, match=r"for on_device=True here"):
+            call(9, postselection_mask=mask)
+
+
+def test_device_arrays_tell_what_they_are():
+    host = np.arange(6, dtype=np.uint8).reshape(2, 3)  # stands for memory of a device
+    array = tw.DeviceArray(host, host.ctypes.data, (2, 3), "u1")
+    assert (array.shape, array.ndim, array.size, array.nbytes, len(array), array.dtype) == ((2, 3), 2, 6, 6, 2, np.uint8)
+    assert np.shares_memory(np.from_dlpack(array), host)
+    interface = array.__cuda_array_interface__
+    assert interface["typestr"] == "|u1" and interface["data"] == (host.ctypes.data, False) and interface["shape"] == (2, 3)
+    with pytest.raises(TypeError, match=r"tilewave.to_host\(array\)"):
+        np.asarray(array)
+    assert repr(array) == "<tilewave.DeviceArray: uint8 [2, 3] on cuda:0>"

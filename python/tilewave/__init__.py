@@ -14,7 +14,7 @@ what does not fit and for a device that is not there.
 from typing import TYPE_CHECKING, Any
 
 from ._core import Result, __version__, built_with_cuda, gate_names
-from .arrays import to_device, to_host
+from .arrays import DeviceArray, to_device, to_host
 from .circuits import Circuit, Operation
 from .diagrams import Diagram, diagram
 from .fields import entropy, map
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from .reports import report
 
 __all__ = [
-    "Circuit", "CircuitFunction", "CompiledDemSampler", "CompiledDetectorSampler", "CompiledMeasurementsToDetectionEventsConverter", "CompiledSampler", "Diagram", "Executable", "KeptShots", "NoiseModel",
+    "Circuit", "CircuitFunction", "CompiledDemSampler", "CompiledDetectorSampler", "CompiledMeasurementsToDetectionEventsConverter", "CompiledSampler", "DeviceArray", "Diagram", "Executable", "KeptShots", "NoiseModel",
     "Operation", "Parameter", "ParameterExpression", "Plan", "Result", "ShiftGradient", "ShotLists", "State", "__version__", "amplitudes", "built_with_cuda", "collect", "compile", "compile_dem_sampler", "compile_detector_sampler",
     "compile_m2d_converter", "compile_sampler", "detector_error_model", "diagram", "entropy", "expectation", "gate_names", "map",
     "marginals", "noise_model", "parameters", "plan", "plot_counts", "plot_entropy", "plot_error_rates", "plot_plan", "plot_probabilities", "probabilities", "report",

@@ -1,6 +1,7 @@
 """Arrays of any package: NumPy's, and those that speak DLPack, on the host or on a CUDA device."""
 from __future__ import annotations
 
+import math
 from typing import Any, Optional
 
 import numpy as np
@@ -50,3 +51,60 @@ def to_device(array: ArrayLike, device: int = 0) -> Any:
 def to_host(array: AnyArray) -> NDArray[Any]:
     """A NumPy array with the values of an array on a CUDA device."""
     return _core._to_host(array) if on_cuda(array) else as_host_array(array)
+
+
+class DeviceArray:
+    """An array in the memory of a CUDA device, made there: ``torch.from_dlpack(array)``, ``cupy.from_dlpack(array)``,
+    ``cupy.asarray(array)`` and ``jax.dlpack.from_dlpack(array)`` are arrays of these packages over the same memory, and
+    ``tilewave.to_host(array)`` is a copy on the host.
+
+    All of it is written when the array is there, so that every stream may read it, and it may be written as well. The memory is
+    freed with the last array over it; that waits for the work of the device."""
+
+    def __init__(self, array: Any, address: int, shape: tuple[int, ...], dtype: str) -> None:
+        self._array, self._address, self._shape, self._dtype = array, address, shape, np.dtype(dtype)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._shape
+
+    @property
+    def ndim(self) -> int:
+        return len(self._shape)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self._dtype
+
+    @property
+    def size(self) -> int:
+        return math.prod(self._shape)
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self._dtype.itemsize
+
+    @property
+    def device(self) -> str:
+        return f"cuda:{self.__dlpack_device__()[1]}"
+
+    def __len__(self) -> int:
+        return self._shape[0]
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self._array.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        kind, number = self._array.__dlpack_device__()
+        return int(kind), int(number)
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return {"shape": self._shape, "typestr": self._dtype.str, "data": (self._address, False), "strides": None, "version": 3,
+                "stream": None}
+
+    def __array__(self, *arguments: Any, **options: Any) -> Any:
+        raise TypeError("the array lies on a CUDA device: tilewave.to_host(array) copies it to the host")
+
+    def __repr__(self) -> str:
+        return f"<tilewave.DeviceArray: {self._dtype} {list(self._shape)} on {self.device}>"

@@ -10,7 +10,11 @@ import numpy as np
 
 from . import _core
 from ._types import Bits, Device, Path, Seed, StimModel
-from .samplers import ShotFormat, _DetectionSampler, _discarding, _model_text_of, _pack, _shots
+from .samplers import ShotFormat, _DetectionSampler, _discarding, _model_text_of, _on_device, _pack, _shots
+
+
+def _on_host(sampler, shots, parts, bit_packed, discard):
+    return sampler.sample(shots, parts, bit_packed, None, discard)
 
 
 class CompiledDemSampler(_DetectionSampler):
@@ -28,26 +32,30 @@ class CompiledDemSampler(_DetectionSampler):
 
     def sample(self, shots: int, *, bit_packed: bool = False, return_errors: bool = False,
                recorded_errors_to_replay: Optional[Bits] = None, postselection_mask: Optional[Bits] = None,
-               postselected_observables_mask: Optional[Bits] = None) -> tuple[Bits, Bits, Optional[Bits]]:
+               postselected_observables_mask: Optional[Bits] = None, on_device: bool = False) -> tuple[Any, Any, Any]:
         """Three arrays (detectors, observables, errors): bool [shots, num_detectors], [shots, num_observables] and [shots,
         num_errors]; with ``bit_packed`` uint8 with eight bits a byte, the lowest first. The third is None without
         ``return_errors``; with it, shots of the same seed are other ones. ``recorded_errors_to_replay``: the errors of each
         shot, bool [shots, num_errors] or packed, in the place of drawn ones. The masks are those of
-        `CompiledDetectorSampler.sample`: shots that they discard are left out. Raises ValueError for arrays of another
-        shape or type."""
+        `CompiledDetectorSampler.sample`: shots that they discard are left out. With ``on_device`` each array is a
+        `DeviceArray` in the memory of the sampler's GPU. Raises ValueError for arrays of another shape or type, and for
+        ``on_device`` without one GPU or with recorded errors."""
         shots, num_dets, num_obs = _shots(shots), self.num_detectors, self.num_observables
         parts = [(0, num_dets), (num_dets, num_obs)]
         masks = postselection_mask, postselected_observables_mask
         if recorded_errors_to_replay is not None:
+            if on_device:
+                raise ValueError("recorded errors are replayed on the host: leave on_device out")
             return self._replay(shots, recorded_errors_to_replay, parts, bit_packed, return_errors, masks)
+        sample = _on_device if on_device else _on_host
         if not return_errors:
-            return (*self._sampler.sample(shots, parts, bit_packed, None, _discarding(num_dets, num_obs, *masks)), None)
+            return (*sample(self._sampler, shots, parts, bit_packed, _discarding(num_dets, num_obs, *masks)), None)
         if self._with_errors is None:
             self._with_errors = self._make(**{**self._arguments, "seed": self.seed, "with_errors": True})
         parts.append((num_dets + num_obs, self.num_errors))
         self._with_errors.go_to(self._sampler.next_shot)
-        out = self._with_errors.sample(shots, parts, bit_packed, None,
-                                       _discarding(num_dets, num_obs, *masks, further_bits=self.num_errors))
+        out = sample(self._with_errors, shots, parts, bit_packed,
+                     _discarding(num_dets, num_obs, *masks, further_bits=self.num_errors))
         self._sampler.go_to(self._with_errors.next_shot)
         return tuple(out)
 

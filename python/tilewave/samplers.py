@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._types import Bits, Device, Path, Seed, StimCircuit
+from .arrays import DeviceArray
 from .circuits import read_text
 from .runs import _count, seed_of, threads_of
 
@@ -99,6 +100,12 @@ class _ShotSampler:
         return self._sampler.explain()
 
 
+def _on_device(sampler, shots, parts, bit_packed, discard=None):
+    """The parts of the next shots in the memory of the GPU that makes them."""
+    made = sampler.sample_on_device(shots, parts, "packed" if bit_packed else "bytes", discard)
+    return [DeviceArray(*array, "u1" if bit_packed else "?") for array, in made]
+
+
 class CompiledSampler(_ShotSampler):
     """Samples the measurements of a circuit."""
 
@@ -122,10 +129,16 @@ class CompiledSampler(_ShotSampler):
     def num_sweep_bits(self) -> int:
         return int(self._sampler.num_sweep_bits)
 
-    def sample(self, shots: int, *, bit_packed: bool = False, sweep_bits: Optional[Bits] = None) -> Bits:
+    def sample(self, shots: int, *, bit_packed: bool = False, sweep_bits: Optional[Bits] = None,
+               on_device: bool = False) -> Any:
         """bool [shots, num_measurements]; with ``bit_packed`` uint8 [shots, ceil(num_measurements / 8)], the lowest bit
         first. ``sweep_bits``: bool [shots, num_sweep_bits] or the same packed, or one row for all shots; zeros when left
-        out. Raises ValueError for an array of another shape."""
+        out. With ``on_device`` the array is a `DeviceArray` in the memory of the sampler's GPU. Raises ValueError for an
+        array of another shape, for ``on_device`` without one GPU, and for ``on_device`` with ``sweep_bits``."""
+        if on_device:
+            if sweep_bits is not None:
+                raise ValueError("sweep_bits are added on the host: leave out on_device or sweep_bits")
+            return _on_device(self._sampler, _shots(shots), [(0, self.num_measurements)], bit_packed)[0]
         return self._sampler.sample(_shots(shots), [(0, self.num_measurements)], bit_packed,
                                     _swept(sweep_bits, self.num_sweep_bits))[0]
 
@@ -144,8 +157,8 @@ class CompiledSampler(_ShotSampler):
 class ShotLists(NamedTuple):
     """The ones of shots as lists: those of shot s are ``hits[offsets[s]:offsets[s + 1]]``, ascending; the rows and columns of
     a sparse matrix in CSR form."""
-    offsets: NDArray[np.int64]  # [shots + 1]
-    hits: NDArray[np.uint32]
+    offsets: Any  # int64 [shots + 1], of NumPy or a DeviceArray
+    hits: Any  # uint32
 
 
 class _DetectionSampler(_ShotSampler):
@@ -159,15 +172,33 @@ class _DetectionSampler(_ShotSampler):
     def num_observables(self) -> int:
         return int(self._sampler.num_observables)
 
-    def sample_detector_major(self, shots: int) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    def _discarding(self, detectors, observables=None):
+        return _discarding(self.num_detectors, self.num_observables, detectors, observables)
+
+    def sample_detector_major(self, shots: int, *, on_device: bool = False, postselection_mask: Optional[Bits] = None
+                              ) -> tuple[Any, Any]:
         """The next shots as two arrays, a row a detector and a row an observable: uint8 [num_detectors, ceil(shots / 8)] and
-        [num_observables, ceil(shots / 8)], eight shots a byte, the first in the lowest bit, zeros behind the last."""
+        [num_observables, ceil(shots / 8)], eight shots a byte, the first in the lowest bit, zeros behind the last. With
+        ``on_device`` each is a `DeviceArray` in the memory of the sampler's GPU, and ``postselection_mask`` leaves out shots as
+        it does for `sample`; ValueError for ``on_device`` without one GPU, and for the mask without ``on_device``."""
+        if on_device:
+            parts = [(0, self.num_detectors), (self.num_detectors, self.num_observables)]
+            made = self._sampler.sample_on_device(_shots(shots), parts, "bit_rows", self._discarding(postselection_mask))
+            detectors, observables = (DeviceArray(*array, "u1") for array, in made)
+            return detectors, observables
+        _host_keeps_all(postselection_mask)
         rows = self._sampler.sample_bit_rows(_shots(shots))
         return rows[:self.num_detectors], rows[self.num_detectors:]
 
-    def sample_lists(self, shots: int) -> ShotLists:
+    def sample_lists(self, shots: int, *, on_device: bool = False, postselection_mask: Optional[Bits] = None) -> ShotLists:
         """The next shots as lists of ones: detector d has the number d, observable k the number num_detectors + k. A shot
-        costs its ones, not its detectors."""
+        costs its ones, not its detectors. ``on_device`` and ``postselection_mask`` as for `sample_detector_major`."""
+        if on_device:
+            bits = self.num_detectors + self.num_observables
+            offsets, hits = self._sampler.sample_on_device(_shots(shots), [(0, bits)], "lists",
+                                                           self._discarding(postselection_mask))[0]
+            return ShotLists(DeviceArray(*offsets, "i8"), DeviceArray(*hits, "u4"))
+        _host_keeps_all(postselection_mask)
         return ShotLists(*self._sampler.sample_lists(_shots(shots), self.num_detectors + self.num_observables))
 
 
@@ -181,7 +212,7 @@ class CompiledDetectorSampler(_DetectionSampler):
     def sample(self, shots: int, *, prepend_observables: bool = False, append_observables: bool = False,
                separate_observables: bool = False, bit_packed: bool = False, dets_out: Optional[Bits] = None,
                obs_out: Optional[Bits] = None, postselection_mask: Optional[Bits] = None,
-               postselected_observables_mask: Optional[Bits] = None) -> Any:
+               postselected_observables_mask: Optional[Bits] = None, on_device: bool = False) -> Any:
         """bool [shots, num_detectors]; with ``bit_packed`` uint8 [shots, ceil(num_detectors / 8)], the lowest bit first.
         ``separate_observables`` gives a pair with the observables' array second; ``append_observables`` and
         ``prepend_observables`` put them behind or before the detectors, or both. ``dets_out`` and ``obs_out`` are filled
@@ -189,12 +220,22 @@ class CompiledDetectorSampler(_DetectionSampler):
 
         ``postselection_mask`` (bool [num_detectors], or packed as sinter's) leaves out every shot in which one of these
         detectors fires, ``postselected_observables_mask`` those in which one of these observables flips: the arrays have
-        the kept shots only, in order, and `shots` minus their number were discarded. Raises ValueError for observables both
-        separate and within, and for arrays of another shape or type."""
+        the kept shots only, in order, and `shots` minus their number were discarded. With ``on_device`` each array is a
+        `DeviceArray` in the memory of the sampler's GPU, where the shots are made and discarded: nothing is copied to the host.
+        Raises ValueError for observables both separate and within, for arrays of another shape or type, and for
+        ``on_device`` without one GPU, or with arrays to fill or observables that come first."""
         if separate_observables and (prepend_observables or append_observables):
             raise ValueError("separate_observables cannot be combined with append_observables or prepend_observables")
         num_dets, num_obs, shots = self.num_detectors, self.num_observables, _shots(shots)
         wishes = None, _discarding(num_dets, num_obs, postselection_mask, postselected_observables_mask)
+        if on_device:
+            if prepend_observables or dets_out is not None or obs_out is not None:
+                raise ValueError("on a device the arrays are new ones, with the observables behind or separate: leave out "
+                                 "prepend_observables, dets_out and obs_out, or on_device")
+            parts = [(0, num_dets), (num_dets, num_obs)] if separate_observables else [
+                (0, num_dets + num_obs if append_observables else num_dets)]
+            made = _on_device(self._sampler, shots, parts, bit_packed, wishes[1])
+            return tuple(made) if separate_observables else made[0]
         if separate_observables or prepend_observables or obs_out is not None:
             packed = bit_packed and not prepend_observables and not append_observables
             dets, obs = self._sampler.sample(shots, [(0, num_dets), (num_dets, num_obs)], packed, *wishes)
@@ -339,6 +380,11 @@ def _discarding(num_detectors, num_observables, detectors, observables, further_
         _flags(detectors, num_detectors, "postselection_mask"),
         _flags(observables, num_observables, "postselected_observables_mask"), np.zeros(further_bits, np.bool_)]),
         bitorder="little")
+
+
+def _host_keeps_all(mask):
+    if mask is not None:
+        raise ValueError("postselection_mask is for on_device=True here: sample() takes it on the host as well")
 
 
 def _unpack(rows, bits):

@@ -135,6 +135,20 @@ TEST(Api, shots_are_those_of_their_seed) {
   double events = 0;
   for (std::uint64_t s = 0; s < 5000; ++s) events += all.bit(s, 0);
   EXPECT_NEAR(events / 5000, 0.18, 0.025);  // 2 p (1 - p)
+  // Post-selection counts among the same shots.
+  Sampler counter(code, options);
+  const KeptShots kept = counter.count_kept(5000);
+  std::uint64_t flipped = 0;
+  for (std::uint64_t s = 0; s < 5000; ++s) flipped += !all.bit(s, 0) && all.bit(s, 1);
+  EXPECT_EQ(kept.attempted, 5000u);
+  EXPECT_EQ(kept.kept, 5000 - static_cast<std::uint64_t>(events));
+  EXPECT_EQ(kept.observables, std::vector<std::uint64_t>{flipped});
+  EXPECT_EQ(counter.count_kept(10, "0").attempted, 10u);
+  EXPECT_NE(error_of([&] { counter.count_kept(10, "1"); }).find("no detector 1"),
+            std::string::npos);
+  options.content = ShotContent::kMeasurements;
+  EXPECT_NE(error_of([&] { Sampler(code, options).count_kept(1); }).find("detectors"),
+            std::string::npos);
   EXPECT_EQ(detector_error_model("X_ERROR(0.25) 0\nM 0\nDETECTOR rec[-1]"), "error(0.25) D0\n");
 }
 

@@ -10,6 +10,7 @@
 #include "tilewave/runtime/threads.h"
 #include "tilewave/stabilizer/error_analysis.h"
 #include "tilewave/stabilizer/sample/fill_shots.h"
+#include "tilewave/stabilizer/sample/post_select.h"
 #include "tilewave/stabilizer/sample/sampler.h"
 
 namespace tilewave {
@@ -81,6 +82,26 @@ ShotTable Sampler::sample(std::uint64_t num_shots) {
                          });
   d.options.first_shot += num_shots;
   return table;
+}
+
+KeptShots Sampler::count_kept(std::uint64_t num_shots, std::string_view silent) {
+  Data& d = *data_;
+  if (d.options.output == stabilizer::ShotOutput::kRecords) {
+    throw Error(ExitCode::kUsage,
+                "shots of measurements are not post-selected: make a sampler of detectors");
+  }
+  stabilizer::SampleOptions options = d.options;
+  options.num_shots = num_shots;
+  options.num_threads = d.num_threads;
+  options.must_be_zero = stabilizer::post_selection_mask(silent, d.counts.detectors);
+  const stabilizer::KeptShots kept =
+      stabilizer::count_kept(*d.source, options, [](std::uint64_t) { return true; });
+  d.options.first_shot += num_shots;
+  KeptShots out;
+  out.attempted = kept.attempted, out.kept = kept.kept;
+  for (std::uint64_t k = 0; k < d.counts.observables; ++k)
+    out.observables.push_back(kept.ones[d.counts.detectors + k]);
+  return out;
 }
 
 std::string detector_error_model(std::string_view stim_circuit, bool decompose_errors) {

@@ -21,6 +21,8 @@
 #include "tilewave/language/stim/text.h"
 #include "tilewave/python/arrays-inl.h"
 #include "tilewave/python/bind.h"
+#include "tilewave/python/buffer_pool.h"
+#include "tilewave/python/device_shots-inl.h"
 #include "tilewave/python/rooms-inl.h"
 #include "tilewave/python/stream_rows.h"
 #include "tilewave/runtime/threads.h"
@@ -42,45 +44,6 @@ using stabilizer::ShotOutput;
 using stabilizer::ShotSource;
 using Part = std::pair<std::uint64_t, std::uint64_t>;  // first bit, bits
 using PackedRows = ConstArray<std::uint8_t>;
-
-// Memory of arrays that Python has let go of, for the next ones of a sampler: fresh memory costs as
-// much time as the shots do.
-class BufferPool {
- public:
-  runtime::HostBuffer take(std::size_t num_bytes) {
-    const std::scoped_lock lock(mutex_);
-    for (auto it = free_.begin(); it != free_.end(); ++it) {
-      if (it->num_bytes() < num_bytes || it->num_bytes() > 2 * num_bytes) continue;
-      runtime::HostBuffer buffer = std::move(*it);
-      free_.erase(it);
-      return buffer;
-    }
-    return runtime::HostBuffer(num_bytes);
-  }
-  void give(runtime::HostBuffer buffer) {
-    if (buffer.num_bytes() > kMostBytes) return;
-    const std::scoped_lock lock(mutex_);
-    if (free_.size() == kMostBuffers) free_.erase(free_.begin());
-    free_.push_back(std::move(buffer));
-  }
-
- private:
-  static constexpr std::size_t kMostBytes = std::size_t{256} << 20, kMostBuffers = 2;
-  std::mutex mutex_;
-  std::vector<runtime::HostBuffer> free_;
-};
-
-// Goes back to its pool.
-struct PooledBuffer {
-  runtime::HostBuffer memory;
-  std::shared_ptr<BufferPool> pool;
-  PooledBuffer(runtime::HostBuffer m, std::shared_ptr<BufferPool> p)
-      : memory(std::move(m)), pool(std::move(p)) {}
-  PooledBuffer(PooledBuffer&&) = default;
-  ~PooledBuffer() {
-    if (pool) pool->give(std::move(memory));
-  }
-};
 
 constexpr std::uint64_t kManyShots = std::uint64_t{1} << 20;
 
@@ -162,6 +125,24 @@ class PySampler {
       options_.first_shot += shots;
     }
     return arrays_of(std::move(sinks), wishes.bit_packed, kept);
+  }
+
+  /// The same in the memory of the GPU that makes the shots (device_shots.h).
+  nb::list sample_on_device(std::uint64_t shots, const std::vector<Part>& parts,
+                            const std::string& layout, const std::optional<PackedRows>& discard) {
+    const stabilizer::DeviceLayout how = parse_device_layout(layout);
+    std::vector<stabilizer::BitRange> ranges;
+    for (const auto& [first, bits] : parts) ranges.push_back({first, bits});
+    std::vector<stabilizer::DeviceShots> made;
+    {
+      const nb::gil_scoped_release release;
+      const std::scoped_lock lock(mutex_);
+      stabilizer::check_shot_numbers(options_.first_shot, shots, "ask for fewer shots");
+      made = source_->keep_on_device({options_.seed, options_.first_shot, shots}, ranges, how,
+                                     discard ? mask_of(*discard) : std::vector<std::uint64_t>{});
+      options_.first_shot += shots;
+    }
+    return device_arrays(made, how);
   }
 
   /// Of an error model: the parts of shots whose errors are given, packed in rows.
@@ -344,6 +325,12 @@ class PySampler {
   }
   int num_blocks_at_once() const { return stabilizer::threads_for(*source_, num_threads_); }
 
+  static std::vector<std::uint64_t> mask_of(const PackedRows& discard) {
+    std::vector<std::uint64_t> mask((discard.size() + 7) / 8);
+    std::memcpy(mask.data(), discard.data(), discard.size());
+    return mask;
+  }
+
   void flip_sweep(const PackedRows& sweep, std::uint64_t shot, std::uint8_t* row) const {
     const std::uint64_t of = sweep.shape(0) == 1 ? 0 : shot;
     stabilizer::flip_swept(sweep_flips_, sweep.data() + of * sweep.shape(1), row);
@@ -370,8 +357,7 @@ class PySampler {
     std::vector<std::uint64_t> must_be_zero;
     std::vector<KeptRows> parts;  // of blocks
     if (wishes.discard) {
-      must_be_zero.resize((bytes + 7) / 8);
-      std::memcpy(must_be_zero.data(), wishes.discard->data(), bytes);
+      must_be_zero = mask_of(*wishes.discard);
       parts.resize((start + count - 1) / block - start / block + 1);
     }
     stabilizer::fill_shots(
@@ -471,6 +457,8 @@ void bind_sampler(nb::module_& m) {
                            {std::move(parts), bit_packed, std::move(sweep), std::move(discard)});
       },
       "shots"_a, "parts"_a, "bit_packed"_a, "sweep"_a = nb::none(), "discard"_a = nb::none());
+  c.def("sample_on_device", &PySampler::sample_on_device, "shots"_a, "parts"_a, "layout"_a,
+        "discard"_a = nb::none());
   c.def("sample_bit_rows", &PySampler::sample_bit_rows, "shots"_a);
   c.def("sample_lists", &PySampler::sample_lists, "shots"_a, "num_bits"_a);
   c.def("replay", &PySampler::replay, "errors"_a, "parts"_a, "bit_packed"_a);

@@ -72,8 +72,8 @@ std::optional<CliffordProgram> choose_stabilizer(const Program& program, const O
   const MagicLimits all{stabilizer::kMostActive, ~std::uint64_t{0}};
   auto clifford = to_clifford(program, readout, &why_not, forced ? all : MagicLimits{});
   if (clifford && clifford->amplitude_steps > 0 && !forced) {
-    // Amplitudes of this engine are on the CPU, and shots may share none of them. A state vector
-    // holds only qubits that gates touch.
+    // Shots may share no amplitudes, and on a GPU they do not: there a state vector is taken. It holds
+    // only qubits that gates touch.
     const bool on_gpu = !options.device.cuda().empty();
     const auto touched = static_cast<std::uint32_t>(touched_qubits(program, 1).size());
     const double of_state_s =

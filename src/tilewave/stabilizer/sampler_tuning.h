@@ -45,6 +45,8 @@ constexpr double kMostBlockSteps = 0x1p29;  ///< amplitude steps of a block, if 
 constexpr double kMostLeaves = 4096;        ///< ways of outcomes that are listed
 constexpr double kMostLeafSteps = 0x1p28;   ///< amplitude steps that may take
 constexpr std::uint64_t kHistoryBytes = std::uint64_t{64} << 20;  ///< amplitudes kept a thread
+constexpr unsigned kMostActiveOfThread = 5;  ///< on a GPU; with more a shot is a warp
+constexpr unsigned kMostActiveOnGpu = 20;    ///< 16 MiB a shot; refused above
 constexpr std::uint64_t kLargestBytes = std::uint64_t{16} << 30;  ///< refused above
 
 }  // namespace tilewave::stabilizer

@@ -27,6 +27,16 @@ inline int current_gpu() {
   return device;
 }
 
+struct DeviceStream {
+  cudaStream_t stream = nullptr;
+  DeviceStream() {
+    check_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "making a stream");
+  }
+  ~DeviceStream() { cudaStreamDestroy(stream); }
+  DeviceStream(const DeviceStream&) = delete;
+  DeviceStream& operator=(const DeviceStream&) = delete;
+};
+
 /// An owned array on the device.
 template <class T>
 class DeviceBuffer {

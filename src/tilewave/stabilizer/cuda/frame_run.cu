@@ -265,10 +265,15 @@ class GpuFrame : public GpuRows {
 
 }  // namespace
 
+std::unique_ptr<GpuRows> make_gpu_rows(const FrameProgram& program,
+                                       const std::vector<std::uint64_t>& flips) {
+  return std::make_unique<GpuFrame>(program, flips);
+}
+
 std::unique_ptr<GpuRun> make_gpu_run(const FrameProgram& program,
                                      const std::vector<std::uint64_t>& flips, int device) {
   use_gpu(device);
-  return std::make_unique<GpuFrame>(program, flips);
+  return make_gpu_rows(program, flips);
 }
 
 }  // namespace tilewave::stabilizer

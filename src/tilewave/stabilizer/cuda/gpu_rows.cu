@@ -7,16 +7,6 @@
 namespace tilewave::stabilizer {
 namespace {
 
-struct Stream {
-  cudaStream_t stream = nullptr;
-  Stream() {
-    check_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "making a stream");
-  }
-  ~Stream() { cudaStreamDestroy(stream); }
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
-};
-
 // Counters of 32 columns bit by bit: plane k has bit k of each. Sixteen rows are added by fifteen full
 // adders of three words, of which the last carries into the planes above.
 constexpr int kCountShots = 512;  // shots a thread of the count kernel goes through
@@ -127,7 +117,7 @@ GpuTimes GpuRows::run(
     std::uint64_t num_blocks, std::uint64_t at_once,
     const std::function<void(std::uint64_t, std::uint64_t, int, cudaStream_t)>& step) {
   const auto start = std::chrono::steady_clock::now();
-  Stream streams[2];
+  DeviceStream streams[2];
   int buffer = 0;
   for (std::uint64_t done = 0; done < num_blocks; buffer ^= 1) {
     const std::uint64_t n = std::min(at_once, num_blocks - done);
@@ -175,13 +165,14 @@ void GpuRows::pack(std::uint64_t num_bits) {
     p = DeviceBuffer<std::uint32_t>(to_copy_ * shots_ * packed_bytes() / 4);
 }
 
-void GpuRows::start_packing(std::uint64_t num_shots, int buffer, cudaStream_t stream) {
+void GpuRows::start_packing(const std::uint32_t* rows, std::uint64_t num_shots, int buffer,
+                            cudaStream_t stream) {
   constexpr unsigned kThreads = 256;
   const std::uint64_t num_words = num_shots * packed_bytes() / 4;
   const auto last_byte =
       static_cast<std::uint8_t>(packed_bits_ % 8 ? (1 << packed_bits_ % 8) - 1 : 255);
   pack_rows<<<static_cast<unsigned>((num_words + kThreads - 1) / kThreads), kThreads, 0, stream>>>(
-      reinterpret_cast<const std::uint8_t*>(rows_[buffer].get()), stride_,
+      reinterpret_cast<const std::uint8_t*>(rows), stride_,
       static_cast<std::uint32_t>(packed_bytes()), last_byte, packed_[buffer].get(), num_words);
   check_cuda(cudaGetLastError(), "starting to pack rows");
 }
@@ -192,7 +183,7 @@ GpuTimes GpuRows::fill(std::uint64_t seed, std::uint64_t first_block, std::uint6
   return run(num_blocks, to_copy_,
              [&](std::uint64_t done, std::uint64_t n, int buffer, cudaStream_t stream) {
                launch(seed, first_block + done, n, rows_[buffer].get(), buffer, stream);
-               if (packed_bits_) start_packing(n * shots_, buffer, stream);
+               if (packed_bits_) start_packing(rows_[buffer].get(), n * shots_, buffer, stream);
                const auto& made = packed_bits_ ? packed_[buffer] : rows_[buffer];
                check_cuda(
                    cudaMemcpyAsync(rows + done * shots_ * row_stride(), made.get(),
@@ -255,6 +246,20 @@ __global__ void count_pairs(const std::uint32_t* rows, std::uint64_t stride_word
 
 }  // namespace
 
+void GpuRows::start_count(std::uint64_t shots, std::uint64_t num_bits, unsigned long long* counts,
+                          int buffer, cudaStream_t stream) {
+  const std::uint64_t words = stride_ / 4;
+  const auto across =
+      static_cast<unsigned>(std::min<std::uint64_t>(kCountWords, std::bit_ceil(words)));
+  const dim3 block(across, kCountThreads / across);
+  const std::uint64_t block_shots = std::uint64_t{kCountShots} * block.y;
+  const dim3 grid(static_cast<unsigned>((words + across - 1) / across),
+                  static_cast<unsigned>((shots + block_shots - 1) / block_shots));
+  count_rows<<<grid, block, 0, stream>>>(rows_[buffer].get(), static_cast<std::uint32_t>(words),
+                                         shots, num_bits, counts);
+  check_cuda(cudaGetLastError(), "starting a count");
+}
+
 GpuTimes GpuRows::count(std::uint64_t seed, std::uint64_t first_block, std::uint64_t num_blocks,
                         std::uint64_t num_bits, std::vector<std::uint64_t>& counts) {
   TW_CHECK(num_bits <= num_bits_, "there are fewer bits");
@@ -267,17 +272,7 @@ GpuTimes GpuRows::count(std::uint64_t seed, std::uint64_t first_block, std::uint
         if (launch_count(seed, first_block + done, n, num_bits, table.device.get(), buffer, stream))
           return;
         launch(seed, first_block + done, n, rows_[buffer].get(), buffer, stream);
-        const std::uint64_t words = stride_ / 4, shots = n * shots_;
-        const auto across =
-            static_cast<unsigned>(std::min<std::uint64_t>(kCountWords, std::bit_ceil(words)));
-        const dim3 block(across, kCountThreads / across);
-        const std::uint64_t block_shots = std::uint64_t{kCountShots} * block.y;
-        const dim3 grid(static_cast<unsigned>((words + across - 1) / across),
-                        static_cast<unsigned>((shots + block_shots - 1) / block_shots));
-        count_rows<<<grid, block, 0, stream>>>(rows_[buffer].get(),
-                                               static_cast<std::uint32_t>(words), shots, num_bits,
-                                               table.device.get());
-        check_cuda(cudaGetLastError(), "starting a count");
+        start_count(n * shots_, num_bits, table.device.get(), buffer, stream);
       });
   table.add_to(counts);
   return t;
@@ -302,6 +297,29 @@ GpuTimes GpuRows::pairs(std::uint64_t seed, std::uint64_t first_block, std::uint
           });
   table.add_to(sum);
   return t;
+}
+
+std::uint64_t GpuRows::count_kept(const ShotRange& shots, std::vector<std::uint64_t>& ones) {
+  use_gpu(device_);
+  need_kept();
+  Table table(num_bits_ + 1);  // the last: how many are kept
+  DeviceStream streams[2];
+  int buffer = 0;
+  for (const KeptStretch& s : stretches(shots, at_once_)) {
+    const cudaStream_t stream = streams[buffer].stream;
+    std::uint32_t* const kept = kept_[buffer].get();
+    launch_kept(s, rows_[buffer].get(), kept, buffer, stream);
+    check_cuda(cudaGetLastError(), "starting a kernel");
+    start_count(s.num_blocks * shots_, num_bits_, table.device.get(), buffer, stream);
+    count_kept_rows(kept, s.num_blocks * shots_ / 32, table.device.get() + num_bits_, stream);
+    buffer ^= 1;
+  }
+  for (auto& s : streams) check_cuda(cudaStreamSynchronize(s.stream), "sampling");
+  std::vector<std::uint64_t> sums(num_bits_ + 1);
+  table.add_to(sums);
+  if (ones.size() < num_bits_) ones.resize(num_bits_);
+  for (std::uint64_t b = 0; b < num_bits_; ++b) ones[b] += sums[b];
+  return sums[num_bits_];
 }
 
 PinnedBuffer::PinnedBuffer(int device, std::size_t num_bytes) : num_bytes_(num_bytes) {

@@ -11,6 +11,7 @@ std::unique_ptr<GpuRun> make_gpu_run(const FrameProgram&, const std::vector<std:
   refuse();
 }
 std::unique_ptr<GpuRun> make_gpu_run(const SparseProgram&, int) { refuse(); }
+std::unique_ptr<GpuRun> make_gpu_run(std::shared_ptr<const NearCliffordTables>, int) { refuse(); }
 PinnedBuffer::PinnedBuffer(int, std::size_t num_bytes) : num_bytes_(num_bytes) { refuse(); }
 PinnedBuffer::~PinnedBuffer() = default;
 

@@ -393,9 +393,13 @@ class GpuSparse : public GpuRows {
 
 }  // namespace
 
+std::unique_ptr<GpuRows> make_gpu_rows(const SparseProgram& program) {
+  return std::make_unique<GpuSparse>(program, windows_for(program, window_bytes()));
+}
+
 std::unique_ptr<GpuRun> make_gpu_run(const SparseProgram& program, int device) {
   use_gpu(device);
-  return std::make_unique<GpuSparse>(program, windows_for(program, window_bytes()));
+  return make_gpu_rows(program);
 }
 
 }  // namespace tilewave::stabilizer

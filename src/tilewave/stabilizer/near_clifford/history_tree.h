@@ -14,23 +14,9 @@
 
 #include "tilewave/stabilizer/near_clifford/dense_state.h"
 #include "tilewave/stabilizer/near_clifford/program.h"
+#include "tilewave/stabilizer/near_clifford/row_span.h"
 
 namespace tilewave::stabilizer {
-
-/// The words of a row from `first` on, those that are not all 0: what a Born bit flips is mostly near
-/// its record.
-struct RowSpan {
-  std::size_t first = 0;
-  std::vector<std::uint64_t> words;
-  void flip(std::uint64_t* row) const {
-    for (std::size_t w = 0; w < words.size(); ++w) row[first + w] ^= words[w];
-  }
-  bool meets(const std::uint64_t* row) const {
-    std::uint64_t any = 0;
-    for (std::size_t w = 0; w < words.size(); ++w) any |= row[first + w] & words[w];
-    return any != 0;
-  }
-};
 
 class HistoryTree {
  public:

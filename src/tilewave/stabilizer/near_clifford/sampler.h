@@ -10,29 +10,22 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "tilewave/stabilizer/cpu/wide_rows.h"
-#include "tilewave/stabilizer/frame_program.h"
 #include "tilewave/stabilizer/near_clifford/history_tree.h"
-#include "tilewave/stabilizer/near_clifford/program.h"
-#include "tilewave/stabilizer/sparse_program.h"
+#include "tilewave/stabilizer/near_clifford/tables.h"
 
 namespace tilewave::stabilizer {
 
-/// Bits of a row, sixty-four a word.
-using BitRow = std::vector<std::uint64_t>;
-
 class NearCliffordSampler {
  public:
-  /// `frames`: the program of the engine that makes the rows of program.frame. `reference` is added
-  /// to the bits of every shot; nothing where it is empty.
-  NearCliffordSampler(NearCliffordProgram program, std::variant<SparseProgram, FrameProgram> frames,
-                      BitRow reference, int num_threads);
+  NearCliffordSampler(NearCliffordTables tables, int num_threads);
   ~NearCliffordSampler();
+  NearCliffordSampler(const NearCliffordSampler&) = delete;
+  NearCliffordSampler& operator=(const NearCliffordSampler&) = delete;
 
-  std::uint64_t num_bits() const { return program_.num_bits; }
+  std::uint64_t num_bits() const { return tables_.program.num_bits; }
   std::uint64_t row_bytes() const { return (num_bits() + 7) / 8; }
   std::uint64_t block_shots() const { return block_shots_; }
 
@@ -46,31 +39,21 @@ class NearCliffordSampler {
 
  private:
   struct Worker;
-  struct Checks;
 
   void make_rows(Worker& w, std::uint64_t seed, std::uint64_t block) const;
-  bool finish_shot(Worker& w, const Checks* checks, std::uint64_t seed, std::uint64_t shot,
+  bool finish_shot(Worker& w, const ZeroChecks* checks, std::uint64_t seed, std::uint64_t shot,
                    std::uint64_t* row) const;
   template <std::size_t kWords>
-  std::uint64_t finish_rows(Worker& w, const Checks* checks, std::uint64_t seed,
+  std::uint64_t finish_rows(Worker& w, const ZeroChecks* checks, std::uint64_t seed,
                             std::uint64_t first_shot, std::uint64_t first, std::uint64_t end,
                             std::uint8_t* out) const;
-  Checks checks_for(const BitRow& must_be_zero) const;
-  void make_leaves();
   static std::uint64_t born_bits(std::uint64_t seed, std::uint64_t shot, std::uint32_t born);
   const BitRow& draw_leaf(std::uint64_t bits) const;
 
-  NearCliffordProgram program_;
-  std::variant<SparseProgram, FrameProgram> frames_;
-  std::uint64_t words_ = 0, block_shots_ = 0;
-  std::vector<RowSpan> columns_;  // of Born bits
-  BitRow reference_, signs_;
+  NearCliffordTables tables_;
+  const NearCliffordProgram& program_ = tables_.program;
+  std::uint64_t block_shots_ = 0;
   std::optional<WideTables> wide_;  // where the sparse engine makes rows of few words
-  // The outcomes of shots with no sign set: what their Born bits flip, and up to which uniform number
-  // each is drawn, the first for every 1/kGuides of the way. Empty where there are too many.
-  std::vector<BitRow> leaves_;
-  std::vector<double> leaf_ends_;
-  std::vector<std::uint32_t> guides_;
   std::vector<std::unique_ptr<Worker>> workers_;
 };
 

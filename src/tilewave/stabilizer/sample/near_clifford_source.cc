@@ -1,23 +1,34 @@
 #include "tilewave/stabilizer/sample/near_clifford_source.h"
 
-#include "tilewave/base/error.h"
 #include "tilewave/runtime/threads.h"
 #include "tilewave/stabilizer/near_clifford/sampler.h"
 #include "tilewave/stabilizer/sample/choose_engine.h"
 #include "tilewave/stabilizer/sample/engine_cost.h"
+#include "tilewave/stabilizer/sample/gpu_source.h"
+#include "tilewave/stabilizer/sampler_tuning.h"
 
 namespace tilewave::stabilizer {
 namespace {
 
+std::string rows_of(const NearCliffordTables& tables) {
+  if (const auto* sparse = std::get_if<SparseProgram>(&tables.frames))
+    return "rows by the engine sparse\n" + describe(*sparse);
+  return "rows by the engine frame\n" + describe(work_of(std::get<FrameProgram>(tables.frames)));
+}
+
+std::string followed_by(const NearCliffordTables& tables) {
+  const std::string who = tables.program.most_k > kMostActiveOfThread ? "warp" : "thread";
+  return (tables.leaves.empty() ? "every shot is" : "shots with a sign set are") +
+         std::string(" followed by a ") + who + " with amplitudes of its own\n";
+}
+
 class NearCliffordSource : public ShotSource {
  public:
-  NearCliffordSource(NearCliffordProgram program, std::variant<SparseProgram, FrameProgram> frames,
-                     std::vector<std::uint64_t> reference, const SampleOptions& options)
-      : is_sparse_(std::holds_alternative<SparseProgram>(frames)),
-        frames_work_(is_sparse_ ? describe(std::get<SparseProgram>(frames))
-                                : describe(work_of(std::get<FrameProgram>(frames)))),
+  NearCliffordSource(NearCliffordTables tables, const SampleOptions& options)
+      : is_sparse_(std::holds_alternative<SparseProgram>(tables.frames)),
+        frames_work_(rows_of(tables)),
         threads_(runtime::wanted_num_threads(options.num_threads)),
-        sampler_(std::move(program), std::move(frames), std::move(reference), threads_) {}
+        sampler_(std::move(tables), threads_) {}
 
   std::uint64_t num_bits() const override { return sampler_.num_bits(); }
   std::uint64_t block_shots() const override { return sampler_.block_shots(); }
@@ -37,8 +48,7 @@ class NearCliffordSource : public ShotSource {
   }
   std::string engine() const override { return is_sparse_ ? "sparse" : "frame"; }
   std::string explain() const override {
-    return "engine near-Clifford\n" + sampler_.explain() + "rows by the engine " + engine() + "\n" +
-           frames_work_;
+    return "engine near-Clifford\n" + sampler_.explain() + frames_work_;
   }
 
  private:
@@ -52,10 +62,6 @@ class NearCliffordSource : public ShotSource {
 
 std::unique_ptr<ShotSource> make_near_clifford_source(const StabProgram& program,
                                                       const SampleOptions& options) {
-  if (!options.gpus.empty()) {
-    throw Error(ExitCode::kUsage,
-                "circuits with gates beyond Clifford are sampled on the CPU: use --device cpu");
-  }
   const bool records = options.output == ShotOutput::kRecords;
   NearCliffordProgram compiled =
       compile_near_clifford(program, records ? FrameOutput::kRecords : FrameOutput::kDetectors);
@@ -64,8 +70,14 @@ std::unique_ptr<ShotSource> make_near_clifford_source(const StabProgram& program
   auto frames = choose_engine(compiled.frame, of_rows);
   std::vector<std::uint64_t> reference;
   if (records && options.reference) reference = compiled.reference;
-  return std::make_unique<NearCliffordSource>(std::move(compiled), std::move(frames),
-                                              std::move(reference), options);
+  NearCliffordTables tables(std::move(compiled), std::move(frames), std::move(reference));
+  if (options.gpus.empty()) return std::make_unique<NearCliffordSource>(std::move(tables), options);
+  const auto shared = std::make_shared<const NearCliffordTables>(std::move(tables));
+  const bool is_sparse = std::holds_alternative<SparseProgram>(shared->frames);
+  return make_gpu_source(
+      options.gpus, [&](int device) { return make_gpu_run(shared, device); },
+      shared->program.num_bits, is_sparse ? "sparse" : "frame",
+      "engine near-Clifford\n" + shared->explain() + followed_by(*shared) + rows_of(*shared));
 }
 
 }  // namespace tilewave::stabilizer

@@ -7,8 +7,8 @@
 
 namespace tilewave::stabilizer {
 
-/// For a program with rotations. Throws Error(kUsage) for GPUs, Error(kResources) where the program is
-/// too large.
+/// For a program with rotations. Throws Error(kResources) where the program is too large, Error(kUsage)
+/// where it has more active qubits than a GPU follows.
 std::unique_ptr<ShotSource> make_near_clifford_source(const StabProgram& program,
                                                       const SampleOptions& options);
 

@@ -8,6 +8,7 @@
 #include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
 #include "tilewave/runtime/threads.h"
+#include "tilewave/runtime/timer.h"
 #include "tilewave/stabilizer/sample/fill_shots.h"
 
 namespace tilewave::stabilizer {
@@ -73,6 +74,27 @@ void add_ones(const std::uint8_t* rows, std::uint64_t stride, std::uint64_t byte
   }
 }
 
+// Calls get longer until one takes a quarter of a second: between them an interrupt is seen.
+bool count_where_made(ShotSource& source, const SampleOptions& options,
+                      const std::function<bool(std::uint64_t)>& progress, KeptShots& out) {
+  constexpr double kCallSeconds = 0.25;
+  if (!source.count_kept({options.seed, options.first_shot, 0}, options.must_be_zero, out.kept,
+                         out.ones))
+    return false;
+  std::uint64_t now = source.block_shots();
+  while (out.attempted < options.num_shots) {
+    check_interrupt();
+    const runtime::Timer timer;
+    now = std::min(now, options.num_shots - out.attempted);
+    source.count_kept({options.seed, options.first_shot + out.attempted, now}, options.must_be_zero,
+                      out.kept, out.ones);
+    out.attempted += now;
+    if (!progress(out.attempted)) break;
+    if (timer.elapsed_s() < kCallSeconds) now *= 2;
+  }
+  return true;
+}
+
 }  // namespace
 
 KeptShots count_kept(ShotSource& source, const SampleOptions& options,
@@ -82,6 +104,7 @@ KeptShots count_kept(ShotSource& source, const SampleOptions& options,
   KeptShots out;
   out.ones.resize(8 * source.row_bytes() + 8);
   if (options.num_shots == 0) return out;
+  if (count_where_made(source, options, progress, out)) return out;
   const std::uint64_t block = source.block_shots(), stride = source.row_stride();
   const std::uint64_t bytes = std::min(source.row_bytes(), stride);
   const std::uint64_t begin = options.first_shot, end = begin + options.num_shots;

@@ -1,9 +1,6 @@
 #include "tilewave/stabilizer/sample/sampler.h"
 
 #include <algorithm>
-#include <deque>
-#include <functional>
-#include <mutex>
 
 #include "tilewave/base/error.h"
 #include "tilewave/base/saturating.h"
@@ -16,6 +13,7 @@
 #include "tilewave/stabilizer/reference_sample.h"
 #include "tilewave/stabilizer/sample/choose_engine.h"
 #include "tilewave/stabilizer/sample/engine_cost.h"
+#include "tilewave/stabilizer/sample/gpu_source.h"
 #include "tilewave/stabilizer/sample/keep_rows.h"
 #include "tilewave/stabilizer/sample/near_clifford_source.h"
 #include "tilewave/stabilizer/sampler_tuning.h"
@@ -96,96 +94,6 @@ class FrameSource : public ShotSource {
   std::vector<std::unique_ptr<FrameBatch>> batches_;
 };
 
-// Either engine on GPUs, which take the blocks in turns: which shots a block has does not depend on
-// who makes it. One thread drives a device at a time.
-class GpuSource : public ShotSource {
- public:
-  /// `make(device)` readies a device.
-  GpuSource(const std::vector<int>& devices,
-            const std::function<std::unique_ptr<GpuRun>(int)>& make, std::uint64_t num_bits,
-            std::string engine, std::string program)
-      : num_bits_(num_bits), engine_(std::move(engine)), program_(std::move(program)) {
-    for (int device : devices) gpus_.emplace_back().run = make(device);
-    first_device_ = devices.front();
-    set_block(kGpuWorkedBytes);
-  }
-  std::uint64_t num_bits() const override { return num_bits_; }
-  std::uint64_t block_shots() const override { return blocks_ * gpus_.front().run->block_shots(); }
-  std::uint64_t row_stride() const override { return gpus_.front().run->row_stride(); }
-  int devices() const override { return static_cast<int>(gpus_.size()); }
-  int most_threads() const override {
-    constexpr int kOfAGpu = 3;  // one waits for the device, one writes, one is ready
-    if (is_packed_) return kOfAGpu * devices();
-    const std::uint64_t fitting = kGpuMostLockedBytes / (2 * block_shots() * row_stride());
-    return std::max(devices(), static_cast<int>(fitting));
-  }
-  std::shared_ptr<std::uint8_t[]> row_memory(std::size_t num_bytes) override {
-    const std::scoped_lock lock(memory_mutex_);
-    for (const auto& memory : memory_) {
-      if (memory.use_count() == 1 && memory->num_bytes() >= num_bytes)
-        return {memory, memory->data()};
-    }
-    const auto& memory =
-        memory_.emplace_back(std::make_shared<PinnedBuffer>(first_device_, num_bytes));
-    return {memory, memory->data()};
-  }
-  bool pack(std::uint64_t num_bits) override {
-    for (Gpu& gpu : gpus_) gpu.run->pack(num_bits);
-    set_block(kGpuBytes);
-    return is_packed_ = true;
-  }
-  void fill(std::uint64_t seed, std::uint64_t block, int, std::uint8_t* rows) override {
-    Gpu& gpu = gpus_[block % gpus_.size()];
-    const std::scoped_lock lock(gpu.mutex);
-    gpu.run->fill(seed, block * blocks_, blocks_, rows);
-  }
-  bool summarize(std::uint64_t seed, std::uint64_t first_block, std::uint64_t num_blocks,
-                 bool pairs, std::uint64_t num_bits, std::vector<std::uint64_t>& table) override {
-    // Every device counts a stretch; the tables add up to the same in any order.
-    const std::uint64_t first = first_block * blocks_, count = num_blocks * blocks_,
-                        num = gpus_.size();
-    std::vector<std::vector<std::uint64_t>> tables(num);
-    runtime::run_on_threads(static_cast<int>(num), [&](int device) {
-      const auto k = static_cast<std::uint64_t>(device);
-      const std::uint64_t begin = count * k / num, end = count * (k + 1) / num;
-      const std::scoped_lock lock(gpus_[k].mutex);
-      if (pairs) {
-        gpus_[k].run->pairs(seed, first + begin, end - begin, num_bits, tables[k]);
-      } else {
-        gpus_[k].run->count(seed, first + begin, end - begin, num_bits, tables[k]);
-      }
-    });
-    for (const auto& part : tables) {
-      table.resize(part.size());
-      for (std::size_t k = 0; k < part.size(); ++k) table[k] += part[k];
-    }
-    return true;
-  }
-  std::string engine() const override { return engine_; }
-  std::string explain() const override {
-    return "device gpu" + (gpus_.size() > 1 ? " x" + std::to_string(gpus_.size()) : "") +
-           "\nengine " + engine_ + "\n" + program_;
-  }
-
- private:
-  void set_block(std::uint64_t num_bytes) {
-    const GpuRun& run = *gpus_.front().run;
-    blocks_ = std::max<std::uint64_t>(1, num_bytes / (run.block_shots() * run.row_stride()));
-  }
-
-  struct Gpu {
-    std::unique_ptr<GpuRun> run;
-    std::mutex mutex;
-  };
-  std::deque<Gpu> gpus_;
-  std::uint64_t num_bits_, blocks_ = 1;
-  bool is_packed_ = false;
-  int first_device_ = 0;
-  std::mutex memory_mutex_;
-  std::vector<std::shared_ptr<PinnedBuffer>> memory_;  // kept: to lock pages takes long
-  std::string engine_, program_;
-};
-
 std::unique_ptr<ShotSource> sparse_source(SparseProgram program,
                                           std::vector<std::uint64_t> reference,
                                           const std::vector<int>& gpus) {
@@ -195,9 +103,9 @@ std::unique_ptr<ShotSource> sparse_source(SparseProgram program,
     if ((reference[r / 64] >> (r % 64)) & 1)
       program.always.push_back(static_cast<std::uint32_t>(r));
   }
-  return std::make_unique<GpuSource>(
+  return make_gpu_source(
       gpus, [&](int device) { return make_gpu_run(program, device); }, program.num_bits, "sparse",
-      describe(program));
+      "engine sparse\n" + describe(program));
 }
 
 // The frame engine on the CPU alone runs leakage.
@@ -240,6 +148,14 @@ std::uint64_t ShotSource::fill_kept(std::uint64_t seed, std::uint64_t block, std
                    must_be_zero);
 }
 
+std::vector<DeviceShots> ShotSource::keep_on_device(const ShotRange&, const std::vector<BitRange>&,
+                                                    DeviceLayout,
+                                                    const std::vector<std::uint64_t>&) {
+  throw Error(
+      ExitCode::kUsage,
+      "shots that the CPU makes lie on the host: take one GPU as the device (cuda, cuda:1)");
+}
+
 std::unique_ptr<ShotSource> make_shot_source(const StabProgram& program,
                                              const SampleOptions& options) {
   if (program.has_leakage) check_leakage(program, options);
@@ -255,9 +171,9 @@ std::unique_ptr<ShotSource> make_shot_source(const StabProgram& program,
     return sparse_source(std::move(*sparse), std::move(reference), options.gpus);
   FrameProgram& frames = std::get<FrameProgram>(chosen);
   if (!options.gpus.empty()) {
-    return std::make_unique<GpuSource>(
+    return make_gpu_source(
         options.gpus, [&](int device) { return make_gpu_run(frames, reference, device); }, num_bits,
-        "frame", describe(frames));
+        "frame", "engine frame\n" + describe(frames));
   }
   return std::make_unique<FrameSource>(std::move(frames), num_bits, std::move(reference),
                                        runtime::wanted_num_threads(options.num_threads));

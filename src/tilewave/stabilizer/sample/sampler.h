@@ -12,6 +12,7 @@
 
 #include "tilewave/formats/shots/byte_buffer.h"
 #include "tilewave/settings/engine.h"
+#include "tilewave/stabilizer/device_shots.h"
 #include "tilewave/stabilizer/sparse_program.h"
 #include "tilewave/stabilizer/stab_program.h"
 
@@ -73,6 +74,20 @@ class ShotSource {
                          std::vector<std::uint64_t>& /*table*/) {
     return false;
   }
+  /// Counts where shots are made: adds to `kept` how many of the shots have none of these bits set,
+  /// and to `ones` the ones of every bit over them; false where the source has no such way and the
+  /// rows must be asked for.
+  virtual bool count_kept(const ShotRange& /*shots*/,
+                          const std::vector<std::uint64_t>& /*must_be_zero*/,
+                          std::uint64_t& /*kept*/, std::vector<std::uint64_t>& /*ones*/) {
+    return false;
+  }
+  /// Shots that stay in the memory of the source's GPU, a part each; those with a bit of
+  /// `must_be_zero` set are left out. Throws Error(kUsage) where the source is not one GPU.
+  virtual std::vector<DeviceShots> keep_on_device(const ShotRange& shots,
+                                                  const std::vector<BitRange>& parts,
+                                                  DeviceLayout layout,
+                                                  const std::vector<std::uint64_t>& must_be_zero);
   /// "frame" or "sparse".
   virtual std::string engine() const = 0;
   virtual std::string explain() const = 0;
