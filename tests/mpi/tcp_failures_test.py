@@ -89,8 +89,8 @@ with tempfile.TemporaryDirectory() as folder:
            4, "bad.qasm:4", "an error on rank 0 alone")
 
     for rank, sig, env, words in ((2, signal.SIGKILL, {}, "rank 2 (process"), (0, signal.SIGKILL, {}, "rank 0 (process"),
-                                  *((stopped, signal.SIGSTOP, {"TILEWAVE_TIMEOUT_S": "3"}, f"rank {stopped} (process")
-                                    for stopped in (0, 2))):
+                                  *((stopped, signal.SIGSTOP, env, f"rank {stopped} (process") for stopped in (0, 2)
+                                    for env in ({}, {"TILEWAVE_TIMEOUT_S": "3"}))):
         processes = start_by_variables(4, "run", long, "--shots", 10, env=env)
         time.sleep(2)
         os.kill(processes[rank].pid, sig)
