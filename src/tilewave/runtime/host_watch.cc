@@ -1,5 +1,6 @@
 #include "tilewave/runtime/host_watch.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,7 +26,7 @@ constexpr double kLimit_s = 7;  // as of TcpWatch
 constexpr double kBehindWaiting_s = 1;
 constexpr double kLongestTick_s = 0.5;
 constexpr std::chrono::milliseconds kLook{250};
-constexpr useconds_t kOthersSpeak_us = 1'000'000;
+constexpr useconds_t kSpeakerStays_us = 600'000, kOthersStay_us = 1'200'000;
 
 struct Place {
   long id = 0;
@@ -91,9 +92,12 @@ void HostWatch::end(const Process& stopped) const {
                  "or set TILEWAVE_TIMEOUT_S higher\n",
                  stopped.rank, stopped.id, host_.c_str(), static_cast<int>(limit_s_));
     std::fflush(stderr);
-  } else {
-    usleep(kOthersSpeak_us);
   }
+  // The first threads may find next that others are gone: that is not the cause. All have seen it
+  // before one ends.
+  const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  if (nowhere >= 0) dup2(nowhere, STDERR_FILENO);
+  usleep(speaks ? kSpeakerStays_us : kOthersStay_us);
   remove_unfinished_files();
   std::_Exit(static_cast<int>(ExitCode::kCommunication));
 }
