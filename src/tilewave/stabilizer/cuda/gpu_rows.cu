@@ -10,7 +10,7 @@ namespace {
 struct Stream {
   cudaStream_t stream = nullptr;
   Stream() {
-    check_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "making a stream");
+    check_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "make a stream");
   }
   ~Stream() { cudaStreamDestroy(stream); }
   Stream(const Stream&) = delete;
@@ -132,10 +132,11 @@ GpuTimes GpuRows::run(
   for (std::uint64_t done = 0; done < num_blocks; buffer ^= 1) {
     const std::uint64_t n = std::min(at_once, num_blocks - done);
     step(done, n, buffer, streams[buffer].stream);
-    check_cuda(cudaGetLastError(), "starting a kernel");
+    check_cuda(cudaGetLastError(), "start a kernel on the device");
     done += n;
   }
-  for (auto& s : streams) check_cuda(cudaStreamSynchronize(s.stream), "sampling");
+  for (auto& s : streams)
+    check_cuda(cudaStreamSynchronize(s.stream), "finish the shots on the device");
   GpuTimes t;
   t.total_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return t;
@@ -183,7 +184,7 @@ void GpuRows::start_packing(std::uint64_t num_shots, int buffer, cudaStream_t st
   pack_rows<<<static_cast<unsigned>((num_words + kThreads - 1) / kThreads), kThreads, 0, stream>>>(
       reinterpret_cast<const std::uint8_t*>(rows_[buffer].get()), stride_,
       static_cast<std::uint32_t>(packed_bytes()), last_byte, packed_[buffer].get(), num_words);
-  check_cuda(cudaGetLastError(), "starting to pack rows");
+  check_cuda(cudaGetLastError(), "start to pack rows");
 }
 
 GpuTimes GpuRows::fill(std::uint64_t seed, std::uint64_t first_block, std::uint64_t num_blocks,
@@ -197,7 +198,7 @@ GpuTimes GpuRows::fill(std::uint64_t seed, std::uint64_t first_block, std::uint6
                check_cuda(
                    cudaMemcpyAsync(rows + done * shots_ * row_stride(), made.get(),
                                    n * shots_ * row_stride(), cudaMemcpyDeviceToHost, stream),
-                   "copying shots");
+                   "copy shots from the device");
              });
 }
 
@@ -207,11 +208,11 @@ namespace {
 struct Table {
   explicit Table(std::uint64_t size)
       : device(std::max<std::uint64_t>(1, size)), host(device.count()) {
-    check_cuda(cudaMemset(device.get(), 0, device.count() * 8), "clearing counts");
+    check_cuda(cudaMemset(device.get(), 0, device.count() * 8), "clear counts");
   }
   void add_to(std::vector<std::uint64_t>& sum) {
     check_cuda(cudaMemcpy(host.data(), device.get(), host.size() * 8, cudaMemcpyDeviceToHost),
-               "copying counts");
+               "copy counts from the device");
     for (std::size_t k = 0; k < sum.size(); ++k) sum[k] += host[k];
   }
   DeviceBuffer<unsigned long long> device;
@@ -277,7 +278,7 @@ GpuTimes GpuRows::count(std::uint64_t seed, std::uint64_t first_block, std::uint
         count_rows<<<grid, block, 0, stream>>>(rows_[buffer].get(),
                                                static_cast<std::uint32_t>(words), shots, num_bits,
                                                table.device.get());
-        check_cuda(cudaGetLastError(), "starting a count");
+        check_cuda(cudaGetLastError(), "start a count");
       });
   table.add_to(counts);
   return t;
@@ -298,7 +299,7 @@ GpuTimes GpuRows::pairs(std::uint64_t seed, std::uint64_t first_block, std::uint
                 std::min<std::uint64_t>(8192, (shots * 32 + kPairThreads - 1) / kPairThreads));
             count_pairs<<<blocks, kPairThreads, 0, stream>>>(rows_[buffer].get(), stride_ / 4,
                                                              shots, num_bits, table.device.get());
-            check_cuda(cudaGetLastError(), "starting a count of pairs");
+            check_cuda(cudaGetLastError(), "start a count of pairs");
           });
   table.add_to(sum);
   return t;
@@ -306,9 +307,12 @@ GpuTimes GpuRows::pairs(std::uint64_t seed, std::uint64_t first_block, std::uint
 
 PinnedBuffer::PinnedBuffer(int device, std::size_t num_bytes) : num_bytes_(num_bytes) {
   use_gpu(device);
-  check_cuda(cudaMallocHost(reinterpret_cast<void**>(&data_), num_bytes),
-             "allocating page-locked memory");
+  void* data = nullptr;
+  check_cuda(runtime::cuda::driver().allocate_host(&data, num_bytes), "reserve page-locked memory");
+  data_ = static_cast<std::uint8_t*>(data);
 }
-PinnedBuffer::~PinnedBuffer() { cudaFreeHost(data_); }
+PinnedBuffer::~PinnedBuffer() {
+  if (data_) (void)runtime::cuda::driver().release_host(data_);
+}
 
 }  // namespace tilewave::stabilizer
