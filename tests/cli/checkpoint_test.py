@@ -68,7 +68,7 @@ with tempfile.TemporaryDirectory() as name:
         "state in single precision": (layers(20, 100), ["--precision", "single", "--shots", 500]),
         "branches": (layers(16, 40, "measure q[A] -> c[A]; if(c==1) x q[B];"), ["--shots", 40]),
         "small branches": (layers(8, 12, "measure q[A] -> c[A]; reset q[B];"), ["--shots", 3000]),
-        "density": (layers(9, 60), ["--noise", noise, "--engine", "density", "--probabilities", "all"]),
+        "density": (layers(10, 60), ["--noise", noise, "--engine", "density", "--probabilities", "all"]),
         "trajectories": (layers(14, 20), ["--noise", noise, "--engine", "trajectories", "--shots", 120,
                                           "--probabilities", "all", "--expect", "ZZIIIIIIIIIIII + XIIIIIIIIIIIIX"]),
         "near Clifford": (near_clifford(40, 12), ["--engine", "stabilizer", "--shots", 1000000]),

@@ -106,19 +106,29 @@ def chain(ranks, folder):
     code, counts, err, whole_s = run(ranks, *words, "--resume", begin, "--state", states[0])
     check(code == 0, f"{ranks} ranks, undisturbed: {code} {err}")
     shutil.copytree(begin, going)
-    kills, lives, killed_s = 0, 0, 0.0
+    kills, lives, killed_s, renewed = 0, 0, 0.0, 0
     every = max(whole_s / 100, 0.05)
     again = [*words, "--resume", going, "--checkpoint", going, "--checkpoint-every", f"{every:.3f}s", "--state", states[1]]
+    # how long a life is before it is further than the one before: its first checkpoint
+    start_s = time.monotonic()
+    was = (going / "checkpoint").read_bytes()
+    processes = start_ranks(ranks, *again)
+    while (going / "checkpoint").exists() and (going / "checkpoint").read_bytes() == was and processes[0].poll() is None:
+        time.sleep(0.01)
+    head_s = time.monotonic() - start_s
+    kill(processes)
     while kills < flags.kills:
         start_s = time.monotonic()
+        was = (going / "checkpoint").read_bytes()
         processes = start_ranks(ranks, *again)
-        time.sleep(r.uniform(0.2, 1.8) * whole_s / flags.kills)
+        time.sleep(head_s * r.uniform(0.5, 1.5) + r.uniform(0, 1.5) * whole_s / flags.kills)
         lives += 1
         lives_on = all(p.poll() is None for p in processes)
         if lives_on:
             kill(processes)
         if lives_on and (going / "checkpoint").exists():
             kills += 1
+            renewed += (going / "checkpoint").read_bytes() != was
             if kills == flags.kills // 2:
                 shutil.copytree(going, middle)
         else:  # it came to its end too soon, all was printed and written: from the middle again
@@ -131,13 +141,15 @@ def chain(ranks, folder):
         killed_s += time.monotonic() - start_s
     code, out, err, last_s = run(ranks, *again)
     same = code == 0 and out == counts and states[0].read_bytes() == states[1].read_bytes()
+    check(renewed > 0, f"{ranks} ranks: no life was further than the one before")
     check(same, f"{ranks} ranks, killed {kills} times: {code} {err} (seed {SEED})")
     check(not any(going.iterdir()), f"{ranks} ranks: nothing stays behind: {list(going.iterdir())}")
     others = sorted({max(1, ranks // 2), 2 * ranks} - {ranks})
     for other in others:
         code, out, err, _ = run(other, *words, "--resume", middle, "--state", states[1])
         check(code == 0 and out == counts, f"{ranks} ranks, resumed on {other}: {code} {err}")
-    print(f"{ranks} ranks: {whole_s:.0f} s undisturbed; killed {kills} times in {lives} lives of {killed_s:.0f} s, then {last_s:.0f} s to the "
+    print(f"{ranks} ranks: {whole_s:.0f} s undisturbed; killed {kills} times in {lives} lives of {killed_s:.0f} s, {renewed} of which "
+          f"went on, then {last_s:.0f} s to the "
           f"end; bits {'the same' if same else 'DIFFER'}; resumed on {' and '.join(map(str, others))} ranks", flush=True)
 
 

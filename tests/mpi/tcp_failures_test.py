@@ -96,9 +96,11 @@ with tempfile.TemporaryDirectory() as folder:
         os.kill(processes[rank].pid, sig)
         victim = processes.pop(rank)
         if sig == signal.SIGSTOP:  # stays there until the others have said what they miss
-            deadline = time.monotonic() + 30
-            while any(p.poll() is None for p in processes) and time.monotonic() < deadline:
+            stopped_at = time.monotonic()
+            while any(p.poll() is None for p in processes) and time.monotonic() < stopped_at + 30:
                 time.sleep(0.1)
+            seconds = time.monotonic() - stopped_at
+            check(seconds < 10, f"rank {rank} is stopped: the others go on for {seconds:.1f} s")
             os.kill(victim.pid, signal.SIGKILL)
         expect(processes, 6, words, f"signal {sig} for rank {rank}")
         victim.communicate()
