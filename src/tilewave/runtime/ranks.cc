@@ -51,8 +51,8 @@ struct Joined {
   std::unique_ptr<HostWatch> watch;
 };
 Joined& joined() {
-  static Joined one;
-  return one;
+  static Joined ranks;
+  return ranks;
 }
 
 std::string text_of(const char* variable) {
