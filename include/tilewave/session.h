@@ -38,7 +38,19 @@ struct Questions {
   /// qubit 0, or sparse. Empty: none.
   std::string observable;
   Engine engine = Engine::kAuto;  ///< what computes the answers
-  bool explain = false;           ///< fill Result::plan_text
+  /// A .npy file of 2^n complex numbers of norm 1 that the run begins in, number x the amplitude of
+  /// basis state x; empty: |0...0>.
+  std::string initial_state_file;
+  std::string state_file;  ///< the final state is written to this .npy file; empty: to none
+  /// The folder in which the run keeps what it has, to go on with after a crash; empty: it keeps
+  /// nothing. Files, refusals and what a resumed run gives are those of `tilewave run
+  /// --checkpoint` (docs/checkpoints.md). When the answer is returned the checkpoint is removed.
+  std::string checkpoint;
+  double checkpoint_every_s = 600;  ///< seconds from one checkpoint to the next, above 0
+  /// The folder of the checkpoint to go on with; while it holds none and is the folder of
+  /// `checkpoint` too, the run begins. Empty: begins.
+  std::string resume;
+  bool explain = false;  ///< fill Result::plan_text
 };
 
 /// The answers to Questions, and how they were found. What was not asked for is empty.
@@ -83,10 +95,10 @@ class Executable {
 
   /// The passes that run() makes, as a table, with bytes, operations and predicted time.
   std::string explain();
-  /// Runs the circuit from |0...0> and answers the questions. Throws Error(kUsage) for questions
-  /// that the circuit cannot answer, Error(kInput) for an observable that cannot be read,
-  /// Error(kResources) where the state does not fit, Error(kVerification) where a result fails its
-  /// check.
+  /// Runs the circuit and answers the questions. Throws Error(kUsage) for questions that the circuit
+  /// cannot answer and for a checkpoint of another run, Error(kInput) for an observable, a state or
+  /// a checkpoint that cannot be read or is damaged, Error(kResources) where the state does not fit
+  /// or a file cannot be written, Error(kVerification) where a result fails its check.
   Result run(const Questions& questions = {});
   /// All 2^n amplitudes at the end, in order of basis states; of a circuit that measures in the
   /// middle, those of one shot. Throws Error(kResources) where they do not fit into memory.

@@ -16,6 +16,7 @@ engine     "auto" (default), "density" (exact), "trajectories", or "stabilizer" 
 """
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from operator import index
 from typing import Any, Literal, Optional, Union, overload
@@ -24,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._types import (AnyCircuit, Bits, Complex, Device, Effort, InitialState, Noise, NoiseEngine, Observable, PauliOrder, Precision,
+from ._types import (AnyCircuit, Bits, Complex, Device, Effort, InitialState, Noise, NoiseEngine, Observable, Path, PauliOrder, Precision,
                      Seed)
 from .circuits import circuit_of
 from .noise import noisy
@@ -69,9 +70,13 @@ def run(circuit: AnyCircuit, shots: int = 0, *, seed: Seed = None,
         probabilities: Union[bool, Sequence[int], None] = None, observables: Optional[Observable] = None,
         pauli_order: PauliOrder = "last", precision: Precision = "double", device: Device = "auto", threads: int = 0,
         record_shots: bool = False, record_steps: bool = False, explain: bool = False, noise: Noise = None,
-        engine: NoiseEngine = "auto", effort: Effort = "auto", initial_state: InitialState = None) -> _core.Result:
+        engine: NoiseEngine = "auto", effort: Effort = "auto", initial_state: InitialState = None,
+        checkpoint: Optional[Path] = None, checkpoint_every: float = 600.0, resume: Optional[Path] = None) -> _core.Result:
     """Everything in one run, as a Result. ``probabilities``: a list of qubits, or True for all. ``observables``: Pauli
-    sums as `expectation` takes them."""
+    sums as `expectation` takes them. ``checkpoint``: a folder in which the run keeps what it has, every ``checkpoint_every``
+    seconds; ``resume``: the folder of a run to go on with, which is begun where the folder holds none and is that of
+    ``checkpoint`` too. Files and refusals are those of ``tilewave run --checkpoint``; once the Result is returned the
+    checkpoint is removed."""
     circuit, core = noisy(circuit, noise)
     if probabilities is True:
         probabilities = []
@@ -79,7 +84,19 @@ def run(circuit: AnyCircuit, shots: int = 0, *, seed: Seed = None,
         probabilities = None
     terms = NO_TERMS if observables is None else real_terms(observables, circuit.num_qubits, pauli_order)
     return _core._run(circuit, _count(shots), seed_of(seed), *how_of(precision, device, threads), probabilities, terms,
-                      record_shots, record_steps, explain, False, core, engine, effort, initial_of(initial_state))
+                      record_shots, record_steps, explain, False, core, engine, effort, initial_of(initial_state),
+                      _folder(checkpoint), _seconds("checkpoint_every", checkpoint_every), _folder(resume))
+
+
+def _folder(path):
+    return "" if path is None else os.fspath(path)
+
+
+def _seconds(name, value):
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} is {value!r} ({type(value).__name__}): give seconds") from None
 
 
 def sample(circuit: AnyCircuit, shots: int = 1024, *, seed: Seed = None, precision: Precision = "double",
@@ -250,6 +267,19 @@ class State(_core.State):
     def sample_bits(self, shots: int = 1024, *, seed: Seed = None) -> Bits:
         """Every qubit measured `shots` times, an array [shots, qubits] of bool; the state stays as it is."""
         return self._sample(_count(shots), seed_of(seed)).view(np.bool_)
+
+    def save(self, folder: Path) -> None:
+        """Keeps the state in a folder, with checksums; one that was kept there is replaced once this one is whole. Programs of
+        the QuEST API read it too (tilewave_loadQureg). Raises MemoryError where there is no room for it."""
+        self._save(os.fspath(folder))
+
+    @classmethod
+    def load(cls, folder: Path, device: Device = "auto", threads: int = 0) -> State:
+        """The state that `save` (or tilewave_saveQureg) kept, to the same bits, on whatever device is asked for. Raises
+        ValueError where the folder holds none, or a damaged one."""
+        state = cls.__new__(cls)
+        _core.State.__init__(state, os.fspath(folder), *how_of("double", device, threads)[1:])
+        return state
 
     def __copy__(self) -> State:
         """A state of its own with the same content."""

@@ -29,6 +29,15 @@ def layers(qubits, count, middle=""):
     return HEAD + "\n".join(lines) + "\nmeasure q -> c;\n"
 
 
+def near_clifford(qubits, rounds):
+    lines = [f"qreg q[{qubits}];", f"creg c[{qubits}];"]
+    for k in range(rounds):
+        lines += [f"h q[{q}];" for q in range(k % 2, 12, 2)]
+        lines += [f"cx q[{q}],q[{q + 1}];" for q in range(k % 3, qubits - 1, 3)]
+        lines.append(f"t q[{k % 4}];")
+    return HEAD + "\n".join(lines) + "\nmeasure q -> c;\n"
+
+
 NOISE = json.dumps({"channels": [{"after": "cx", "channel": "depolarizing2", "p": 0.002},
                                  {"after": ["u3"], "channel": "amplitude_damping", "gamma": 0.002}]})
 
@@ -59,9 +68,10 @@ with tempfile.TemporaryDirectory() as name:
         "state in single precision": (layers(20, 100), ["--precision", "single", "--shots", 500]),
         "branches": (layers(16, 40, "measure q[A] -> c[A]; if(c==1) x q[B];"), ["--shots", 40]),
         "small branches": (layers(8, 12, "measure q[A] -> c[A]; reset q[B];"), ["--shots", 3000]),
-        "density": (layers(9, 30), ["--noise", noise, "--engine", "density", "--probabilities", "all"]),
+        "density": (layers(10, 60), ["--noise", noise, "--engine", "density", "--probabilities", "all"]),
         "trajectories": (layers(14, 20), ["--noise", noise, "--engine", "trajectories", "--shots", 120,
                                           "--probabilities", "all", "--expect", "ZZIIIIIIIIIIII + XIIIIIIIIIIIIX"]),
+        "near Clifford": (near_clifford(40, 12), ["--engine", "stabilizer", "--shots", 1000000]),
     }
     for title, (text, words) in RUNS.items():
         place = folder / title.replace(" ", "_")
@@ -98,7 +108,7 @@ with tempfile.TemporaryDirectory() as name:
         c.check(process.returncode == 0, f"{title}: comes to an end")
         c.check(stops > 0, f"{title}: was stopped")
         # as many digits as make the same shots of all ranks, in engines that have ranks
-        if title not in ("trajectories", "density", "state in single precision"):
+        if title not in ("trajectories", "density", "state in single precision", "near Clifford"):
             other = tilewave(*run, "--resume", begin, "--ranks", 2)
             c.check(other.code == 0 and other.json()["counts"] == base.json()["counts"],
                     f"{title}: on 2 ranks: {other.err}")
@@ -138,7 +148,7 @@ with tempfile.TemporaryDirectory() as name:
                           ([*run, "--engine", "statevector"], "engine")]:
         done = tilewave(*words, "--resume", kept)
         c.check(done.code == USAGE and reason in done.err, f"refused for its {reason}: {done.code} {done.err}")
-    for words in (["--dry-run"], ["--repeat", 2], ["--engine", "stabilizer"], ["--checkpoint-every", "0"],
+    for words in (["--dry-run"], ["--repeat", 2], ["--checkpoint-every", "0"],
                   ["--checkpoint-every", "soon"], ["--checkpoint-every", "-3m"]):
         done = tilewave("run", circuit, "--checkpoint", folder / "never", *words)
         c.check(done.code == USAGE and len(done.err.splitlines()) == 1, f"{words}: {done.code} {done.err}")

@@ -206,8 +206,8 @@ with tempfile.TemporaryDirectory() as name:
     for where, words in KILLS:
         for sig, how in ((signal.SIGKILL, "is killed"), (signal.SIGSTOP, "stalls")):
             title = fault(f"a rank that {how} in {where}")
-            ranks = start_ranks(4, "run", *words, "--state", folder / "ranks.npy", env={"TILEWAVE_TIMEOUT_S": "3"})
-            victim = ranks[draw.randrange(1, 4)]
+            ranks = start_ranks(4, "run", *words, "--state", folder / "ranks.npy")
+            victim = ranks[draw.randrange(4)]
             time.sleep(1.5 + draw.random())
             if any(p.poll() is not None for p in ranks):  # done, or it met nobody
                 check(False, f"{title}: it was over before: {end_of(ranks, time.monotonic())}")
@@ -218,9 +218,8 @@ with tempfile.TemporaryDirectory() as name:
                 victim.kill()
             victim.communicate()
             told = [line for d in done for line in d.err.splitlines() if line.startswith("error:")]
-            # one that stalls is missed behind the passes of the others, whom it keeps waiting
-            limit_s = LIMIT_S if sig == signal.SIGKILL else 3 * LIMIT_S
-            check(all(d.code == COMMUNICATION for d in done) and done[0].seconds < limit_s and len(told) == 1 and
+            # the last of them: nobody may wait for its passes to end
+            check(all(d.code == COMMUNICATION for d in done) and done[-1].seconds < LIMIT_S and len(told) == 1 and
                   f"rank {ranks.index(victim)}" in told[0], f"{title}: {done}")
             check(not (folder / "ranks.npy").exists(), f"{title}: no state is written")
     # two versions together: the same program with another number

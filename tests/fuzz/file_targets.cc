@@ -20,6 +20,8 @@
 #include "tilewave/runtime/tcp_meeting.h"
 #include "tilewave/simulate/checkpoint/folder.h"
 #include "tilewave/simulate/checkpoint/plan_bytes.h"
+#include "tilewave/simulate/checkpoint/saved_register.h"
+#include "tilewave/simulate/row_counts.h"
 #include "tilewave/simulate/saved_walk.h"
 
 namespace tilewave::fuzz {
@@ -139,6 +141,19 @@ void record(Bytes bytes) {
   simulate::get_walk(in);
 }
 
+// The counts of a run of the stabilizer engine.
+void row_counts(Bytes bytes) {
+  simulate::ByteReader in(text_of(bytes), "fuzz");
+  simulate::RowCounts counts(5);
+  counts.load(in);
+  simulate::ByteWriter out;
+  counts.save(out);
+  simulate::ByteReader again(out.bytes(), "fuzz");
+  simulate::RowCounts same(5);
+  same.load(again);
+  if (same.counts() != counts.counts()) found("counts that are others after they were bytes");
+}
+
 // A folder whose file `checkpoint` has a right checksum, and whatever else the bytes say.
 void checkpoint(Bytes bytes) {
   char folder[] = "/tmp/tilewave_fuzz_XXXXXX";
@@ -150,6 +165,7 @@ void checkpoint(Bytes bytes) {
   std::ofstream(std::string(folder) + "/checkpoint", std::ios::binary) << text;
   try {
     const simulate::SavedRun saved(folder);
+    const simulate::SavedRegister reg(folder);
   } catch (...) {
     std::filesystem::remove_all(folder);
     throw;
@@ -191,6 +207,7 @@ constexpr Target kTargets[] = {
     {"circuit_bytes", circuit_bytes},
     {"record", record},
     {"checkpoint", checkpoint},
+    {"row_counts", row_counts},
     {"meeting", meeting},
 };
 

@@ -152,6 +152,7 @@ def seeds():
         "circuit_bytes": [b"tilewave circuit 2\n" + struct.pack("<4Q", 2, 0, 0, 0) + bytes(64)],
         "record": [bytes(400)],
         "checkpoint": [struct.pack("<Q", 16) + b"0123456789abcdef" + bytes(40)],
+        "row_counts": [struct.pack("<QQ5sQQ5sQ", 2, 5, b"01234", 7, 5, b"abcde", 1), bytes(8)],
         "meeting": [struct.pack("<QQqiii", 0x32656C6954576176, 5, 7, 1, 2, 4000) + b"127.0.0.1".ljust(64, b"\0") + b"host".ljust(128, b"\0"),
                     struct.pack("<QQii", 0x32656C6954576176, 5, 2, 3) + b"why".ljust(500, b"\0")],
         "plan": [bytes(range(200)), bytes(k * 37 % 256 for k in range(300))],

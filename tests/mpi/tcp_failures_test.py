@@ -89,16 +89,18 @@ with tempfile.TemporaryDirectory() as folder:
            4, "bad.qasm:4", "an error on rank 0 alone")
 
     for rank, sig, env, words in ((2, signal.SIGKILL, {}, "rank 2 (process"), (0, signal.SIGKILL, {}, "rank 0 (process"),
-                                  *((stopped, signal.SIGSTOP, {"TILEWAVE_TIMEOUT_S": "3"}, f"rank {stopped} (process")
-                                    for stopped in (0, 2))):
+                                  *((stopped, signal.SIGSTOP, env, f"rank {stopped} (process") for stopped in (0, 2)
+                                    for env in ({}, {"TILEWAVE_TIMEOUT_S": "3"}))):
         processes = start_by_variables(4, "run", long, "--shots", 10, env=env)
         time.sleep(2)
         os.kill(processes[rank].pid, sig)
         victim = processes.pop(rank)
         if sig == signal.SIGSTOP:  # stays there until the others have said what they miss
-            deadline = time.monotonic() + 30
-            while any(p.poll() is None for p in processes) and time.monotonic() < deadline:
+            stopped_at = time.monotonic()
+            while any(p.poll() is None for p in processes) and time.monotonic() < stopped_at + 30:
                 time.sleep(0.1)
+            seconds = time.monotonic() - stopped_at
+            check(seconds < 10, f"rank {rank} is stopped: the others go on for {seconds:.1f} s")
             os.kill(victim.pid, signal.SIGKILL)
         expect(processes, 6, words, f"signal {sig} for rank {rank}")
         victim.communicate()

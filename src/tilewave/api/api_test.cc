@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
 #include <functional>
 #include <mutex>
+#include <string>
 #include <thread>
 
 #include "tilewave/tilewave.h"
@@ -233,6 +235,55 @@ TEST(Api, functions_of_parameters) {
       "OPENQASM 3.0; include \"stdgates.inc\"; input float t; qubit q; ry(2 * t) q;");
   EXPECT_NEAR(Function(program, {"Z"}).value_and_gradient({0.4}).gradient[0], -2 * std::sin(0.8),
               1e-14);
+}
+
+TEST(Api, a_run_goes_on_from_its_checkpoint) {
+  const std::string folder = ::testing::TempDir() + "api_checkpoint", file = folder + ".npy";
+  std::filesystem::remove_all(folder);
+  const Circuit circuit = layers(16);
+  Session session({.device = "cpu"});
+  Questions asked;
+  asked.shots = 200;
+  asked.seed = 3;
+  asked.probabilities = true;
+  asked.checkpoint = asked.resume = folder;  // there is none yet: the run begins
+  asked.checkpoint_every_s = 1e-9;
+  asked.state_file = "/dev/full";  // all is computed, and then there is no room for the state
+  EXPECT_NE(error_of([&] { session.run(circuit, asked); }).find("/dev/full"), std::string::npos);
+  EXPECT_TRUE(std::filesystem::exists(folder + "/checkpoint"));
+  asked.checkpoint.clear();
+  asked.state_file = file;
+  const Result resumed = session.run(circuit, asked);
+  Questions other = asked;
+  other.shots = 201;
+  EXPECT_NE(error_of([&] { session.run(circuit, other); }).find("another number of shots"),
+            std::string::npos);
+  other = asked;
+  other.resume.clear();
+  other.checkpoint = folder;
+  EXPECT_NE(error_of([&] { session.run(circuit, other); }).find("earlier run"), std::string::npos);
+  asked.checkpoint = folder;
+  const Result last = session.run(circuit, asked);
+  EXPECT_FALSE(std::filesystem::exists(folder + "/checkpoint"));  // the answer is there
+  asked.checkpoint = asked.resume = "";
+  const Result whole = session.run(circuit, asked);
+  for (const Result* r : {&resumed, &last}) {
+    EXPECT_EQ(r->counts, whole.counts);
+    ASSERT_EQ(r->probabilities.size(), 16u);
+    for (std::size_t q = 0; q < 16; ++q)
+      EXPECT_NEAR(r->probabilities[q], whole.probabilities[q], 1e-13);
+  }
+  // the state that was written begins another run
+  const auto state = session.compile(circuit).statevector();
+  Questions from;
+  from.initial_state_file = file;
+  from.amplitudes = {0, 12345};
+  const Result begun = session.run(Circuit(16), from);
+  for (const auto& [index, value] : begun.amplitudes)
+    EXPECT_NEAR(std::abs(value - state[index]), 0, 1e-13);
+  asked.checkpoint = folder;
+  asked.checkpoint_every_s = 0;
+  EXPECT_NE(error_of([&] { session.run(circuit, asked); }).find("above 0"), std::string::npos);
 }
 
 TEST(Api, refusals_name_what_is_wrong) {

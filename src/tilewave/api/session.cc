@@ -44,6 +44,11 @@ simulate::Options with_questions(simulate::Options options, const Questions& ask
   options.shots = asked.shots;
   options.seed = asked.seed;
   options.engine = asked.engine;
+  options.initial_state_path = asked.initial_state_file;
+  options.state_path = asked.state_file;
+  options.checkpoint.folder = asked.checkpoint;
+  options.checkpoint.every_s = asked.checkpoint_every_s;
+  options.checkpoint.resume = asked.resume;
   options.probabilities = asked.probabilities || !asked.joint.empty();
   options.probability_qubits = asked.joint;
   for (const std::uint64_t index : asked.amplitudes) options.amplitudes.push_back({index, 1});
@@ -82,7 +87,10 @@ Result ask(const circuit::Circuit& circuit, const simulate::Options& options,
            const Questions& questions) {
   simulate::Options asked = with_questions(options, questions, circuit.num_qubits());
   asked.explain = questions.explain;
-  return to_result(simulate::simulate(circuit, asked));
+  simulate::Result result = simulate::simulate(circuit, asked);
+  if (!result.state_error.empty()) throw Error(ExitCode::kResources, result.state_error);
+  if (result.keeper) result.keeper->remove();  // nothing is left to go on with
+  return to_result(std::move(result));
 }
 
 }  // namespace

@@ -1,12 +1,16 @@
 // tilewave detect: detection events (and observable flips) of a circuit in Stim's language.
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <string_view>
 
 #include <CLI/CLI.hpp>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/fingerprint.h"
 #include "tilewave/cli/commands.h"
 #include "tilewave/cli/output_files.h"
+#include "tilewave/cli/shot_run.h"
 #include "tilewave/cli/stim_files.h"
 #include "tilewave/stabilizer/sample/post_select.h"
 
@@ -47,12 +51,18 @@ void add_detect_command(CLI::App& app) {
                   "use one of --append_observables, --prepend_observables and --obs_out");
     }
     need_distinct_files({f->in}, {{"--out", f->out}, {"--obs_out", f->obs_out}});
+    std::uint64_t input = 0;
     const stabilizer::StabProgram program =
-        read_program(f->in, stabilizer::Rotations::kKeep, stabilizer::Leakage::kKeep);
+        read_program(f->in, stabilizer::Rotations::kKeep, stabilizer::Leakage::kKeep, &input);
     auto options = sample_options(*f, stabilizer::ShotOutput::kDetectors);
     const bool selects = f->post_select.has_value();
     if (selects) options.must_be_zero = read_mask(*f->post_select, program.counts.detectors);
-    StimFile out(f->out, "wb");
+    Fingerprint outputs;
+    outputs.add(std::string_view("detect"));
+    outputs.add(std::uint64_t{f->append} << 1 | std::uint64_t{f->prepend});
+    outputs.add(std::string_view(f->obs_out.empty() ? "" : f->obs_out_format));
+    ShotRun run(*f, input, outputs.value(), options);
+    StimFile out(f->out, run.mode());
     const auto source = stabilizer::make_shot_source(program, options);
     if (f->explain) return out.write(source->explain());
     ShotSinkSpec detectors;
@@ -67,8 +77,8 @@ void add_detect_command(CLI::App& app) {
     const bool first =
         f->prepend || (detectors.format == formats::ShotFormat::kDets && f->obs_out.empty());
     const auto write = [&](const std::vector<ShotSinkSpec>& sinks) {
-      if (selects) return write_kept_shots(*source, options, program.counts, sinks, f->quiet);
-      write_shots(*source, options, sinks, f->quiet);
+      if (selects) return write_kept_shots(*source, options, program.counts, sinks, f->quiet, run);
+      write_shots(*source, options, sinks, f->quiet, run);
     };
     if (f->append || first) {
       detectors.layout.observables = program.counts.observables;
@@ -76,7 +86,7 @@ void add_detect_command(CLI::App& app) {
       return write({detectors});
     }
     if (f->obs_out.empty()) return write({detectors});
-    StimFile obs(f->obs_out, "wb");
+    StimFile obs(f->obs_out, run.mode());
     others.file = &obs;
     others.format = formats::parse_shot_format(f->obs_out_format);
     write({detectors, others});

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "tilewave/base/error.h"
+#include "tilewave/cli/shot_run.h"
 #include "tilewave/cli/stim_files.h"
 #include "tilewave/runtime/progress.h"
 #include "tilewave/runtime/timer.h"
@@ -18,8 +19,10 @@ namespace {
 // Hands rows on and counts what is kept; of the bits only observables.
 class CountedSource : public stabilizer::ShotSource {
  public:
-  CountedSource(stabilizer::ShotSource& source, const circuit::StabCounts& counts)
-      : source_(source), counts_(counts) {
+  /// Adds to what `kept` has.
+  CountedSource(stabilizer::ShotSource& source, const circuit::StabCounts& counts,
+                stabilizer::KeptShots& kept)
+      : source_(source), counts_(counts), kept_(kept) {
     kept_.ones.resize(counts.detectors + counts.observables);
   }
   std::uint64_t num_bits() const override { return source_.num_bits(); }
@@ -52,13 +55,11 @@ class CountedSource : public stabilizer::ShotSource {
   std::string explain() const override { return source_.explain(); }
   std::uint64_t row_stride() const override { return source_.row_stride(); }
 
-  const stabilizer::KeptShots& kept() const { return kept_; }
-
  private:
   stabilizer::ShotSource& source_;
   circuit::StabCounts counts_;
   std::mutex mutex_;
-  stabilizer::KeptShots kept_;
+  stabilizer::KeptShots& kept_;
 };
 
 std::atomic<int> kept_stop_signal{0};
@@ -68,7 +69,7 @@ void note_kept_stop(int signal) { kept_stop_signal = signal; }
 
 void write_kept_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions& options,
                       const circuit::StabCounts& counts, const std::vector<ShotSinkSpec>& sinks,
-                      bool quiet) {
+                      bool quiet, ShotRun& run) {
   bool counting = false;
   for (const ShotSinkSpec& s : sinks) {
     if (s.format == formats::ShotFormat::kPairs || s.format == formats::ShotFormat::kPtb64) {
@@ -81,10 +82,10 @@ void write_kept_shots(stabilizer::ShotSource& source, const stabilizer::SampleOp
   if (counting && sinks.size() > 1)
     throw Error(ExitCode::kUsage, "counts cannot be combined with --obs_out");
   if (!counting) {
-    CountedSource counted(source, counts);
-    write_shots(counted, options, sinks, quiet);
+    CountedSource counted(source, counts, run.done().kept);
+    write_shots(counted, options, sinks, quiet, run);
     if (quiet) return;
-    const stabilizer::KeptShots& k = counted.kept();
+    const stabilizer::KeptShots& k = run.done().kept;
     std::string line =
         "attempted " + std::to_string(k.attempted) + ", kept " + std::to_string(k.kept);
     for (std::uint64_t l = 0; l < counts.observables; ++l)
@@ -100,14 +101,38 @@ void write_kept_shots(stabilizer::ShotSource& source, const stabilizer::SampleOp
   kept_stop_signal = 0;
   sigaction(SIGINT, &action, &int_before);
   sigaction(SIGTERM, &action, &term_before);
-  const stabilizer::KeptShots k = stabilizer::count_kept(source, options, [&](std::uint64_t done) {
-    const double share = static_cast<double>(done) / static_cast<double>(options.num_shots);
-    bar.update(share, timer.elapsed_s() * (1 / share - 1));
-    return kept_stop_signal == 0;
-  });
+  run.begin(sinks, source.engine());
+  stabilizer::KeptShots& k = run.done().kept;
+  const auto make = [&](const stabilizer::SampleOptions& part) {
+    const stabilizer::KeptShots more =
+        stabilizer::count_kept(source, part, [&](std::uint64_t done) {
+          const double share =
+              static_cast<double>(k.attempted + done) / static_cast<double>(options.num_shots);
+          bar.update(share, timer.elapsed_s() * (1 / share - 1));
+          return kept_stop_signal == 0;
+        });
+    k.attempted += more.attempted;
+    k.kept += more.kept;
+    k.ones.resize(more.ones.size());
+    for (std::size_t b = 0; b < k.ones.size(); ++b) k.ones[b] += more.ones[b];
+  };
+  const auto keep = [&](simulate::Asked why) {
+    run.done().count = k.attempted;
+    run.keep(sinks, why);
+  };
+  run.in_stretches(source, options, make, keep, [] { return kept_stop_signal != 0; });
   bar.clear();
   sigaction(SIGINT, &int_before, nullptr);
   sigaction(SIGTERM, &term_before, nullptr);
+  if (kept_stop_signal && run.is_kept()) {
+    keep(simulate::Asked::kKeep);
+    std::fprintf(stderr, "interrupted before shot %llu of seed %llu: go on with --resume %s\n",
+                 static_cast<unsigned long long>(options.first_shot + k.attempted),
+                 static_cast<unsigned long long>(options.seed), run.folder().c_str());
+    std::signal(kept_stop_signal, SIG_DFL);
+    std::raise(kept_stop_signal);
+  }
+  k.ones.resize(counts.detectors + counts.observables);
   std::string text =
       "attempted " + std::to_string(k.attempted) + "\nkept " + std::to_string(k.kept) + "\n";
   const auto& mask = options.must_be_zero;
@@ -119,6 +144,7 @@ void write_kept_shots(stabilizer::ShotSource& source, const stabilizer::SampleOp
     text += "L" + std::to_string(l) + " " + std::to_string(k.ones[counts.detectors + l]) + "\n";
   sinks[0].file->write(text);
   sinks[0].file->flush();
+  if (!kept_stop_signal) run.end();
   if (kept_stop_signal) {
     std::fprintf(stderr, "interrupted: the counts are of the shots attempted\n");
     std::signal(kept_stop_signal, SIG_DFL);

@@ -126,14 +126,8 @@ void set_checkpoints(const RunFlags& flags, simulate::Options& options) {
     to.every_s = parse_duration("--checkpoint-every", flags.checkpoint_every);
   }
   if (to.folder.empty() && to.resume.empty()) return;
-  if (options.dry_run) fail("--dry-run has no run to keep: leave out --checkpoint and --resume");
   if (!flags.repeat.empty())
     fail("--repeat runs again and again: leave out --checkpoint and --resume");
-  if (options.engine == Engine::kStabilizer) {
-    fail(
-        "the stabilizer engine keeps no checkpoints: its shots are independent, split them by "
-        "seed");
-  }
   if (to.folder.empty()) return;
   to.asked = asked_by_signal;
   watch_for_checkpoints();

@@ -1,10 +1,14 @@
 // tilewave sample: measurement records of a circuit in Stim's language.
+#include <cstdint>
 #include <memory>
+#include <string_view>
 
 #include <CLI/CLI.hpp>
 
+#include "tilewave/base/fingerprint.h"
 #include "tilewave/cli/commands.h"
 #include "tilewave/cli/output_files.h"
+#include "tilewave/cli/shot_run.h"
 #include "tilewave/cli/stim_files.h"
 
 namespace tilewave::cli {
@@ -24,18 +28,20 @@ void add_sample_command(CLI::App& app) {
   command->add_flag("--frame0", f->skip_reference_sample, "older name of --skip_reference_sample");
   command->callback([f] {
     need_distinct_files({f->in}, {{"--out", f->out}});
+    std::uint64_t input = 0;
     const stabilizer::StabProgram program =
-        read_program(f->in, stabilizer::Rotations::kKeep, stabilizer::Leakage::kKeep);
+        read_program(f->in, stabilizer::Rotations::kKeep, stabilizer::Leakage::kKeep, &input);
     stabilizer::SampleOptions options = sample_options(*f, stabilizer::ShotOutput::kRecords);
     options.reference = !f->skip_reference_sample;
-    StimFile out(f->out, "wb");
+    ShotRun run(*f, input, Fingerprint().add(std::string_view("sample")).value(), options);
+    StimFile out(f->out, run.mode());
     const auto source = stabilizer::make_shot_source(program, options);
     if (f->explain) return out.write(source->explain());
     ShotSinkSpec sink;
     sink.layout.measurements = program.counts.measurements;
     sink.file = &out;
     sink.format = formats::parse_shot_format(f->out_format);
-    write_shots(*source, options, {sink}, f->quiet);
+    write_shots(*source, options, {sink}, f->quiet, run);
   });
 }
 

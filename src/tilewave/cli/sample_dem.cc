@@ -1,13 +1,19 @@
 // tilewave sample_dem: detection events drawn from a detector error model, or of errors drawn
 // before.
 #include <algorithm>
+#include <cstdint>
 #include <memory>
+#include <span>
+#include <string_view>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/fingerprint.h"
 #include "tilewave/cli/commands.h"
 #include "tilewave/cli/output_files.h"
+#include "tilewave/cli/shot_run.h"
 #include "tilewave/cli/stim_files.h"
 #include "tilewave/language/stim/dem_text.h"
 #include "tilewave/stabilizer/model_rows.h"
@@ -23,9 +29,11 @@ struct Flags : SampleFlags {
                        replay_format = "01";
 };
 
-ModelRows read_model(const Flags& f) {
+ModelRows read_model(const Flags& f, std::uint64_t& fingerprint) {
   StimFile in(f.in, "rb");
-  return stabilizer::model_rows(language::parse_dem(in.read_all(), in.name()), !f.err_out.empty(),
+  const std::string text = in.read_all();
+  fingerprint = fingerprint_of(std::as_bytes(std::span(text)));
+  return stabilizer::model_rows(language::parse_dem(text, in.name()), !f.err_out.empty(),
                                 in.name());
 }
 
@@ -68,9 +76,18 @@ void replay(const Flags& f, const ModelRows& m, const std::vector<ShotSinkSpec>&
 void sample_dem(const Flags& f) {
   need_distinct_files({f.in, f.replay},
                       {{"--out", f.out}, {"--obs_out", f.obs_out}, {"--err_out", f.err_out}});
-  const auto options = sample_options(f, stabilizer::ShotOutput::kDetectors);
-  const ModelRows m = read_model(f);
-  StimFile out(f.out, "wb");
+  auto options = sample_options(f, stabilizer::ShotOutput::kDetectors);
+  std::uint64_t input = 0;
+  const ModelRows m = read_model(f, input);
+  if (!f.replay.empty() && !(f.checkpoint.empty() && f.resume.empty()))
+    throw Error(ExitCode::kUsage, "shots that are replayed are not kept: leave out --checkpoint");
+  Fingerprint outputs;
+  outputs.add(std::string_view("sample_dem")).add(std::uint64_t{f.append});
+  for (const auto& [path, format] :
+       {std::pair(&f.obs_out, &f.obs_out_format), std::pair(&f.err_out, &f.err_out_format)})
+    outputs.add(std::string_view(path->empty() ? "" : *format));
+  ShotRun run(f, input, outputs.value(), options);
+  StimFile out(f.out, run.mode());
   std::vector<std::unique_ptr<StimFile>> files;
   std::vector<ShotSinkSpec> sinks(1);
   sinks[0].layout.detectors = m.num_detectors;
@@ -80,7 +97,7 @@ void sample_dem(const Flags& f) {
   const auto also = [&](const std::string& path, const std::string& format) -> ShotSinkSpec& {
     ShotSinkSpec& s = sinks.emplace_back();
     s.format = formats::parse_shot_format(format);
-    files.push_back(std::make_unique<StimFile>(path, "wb"));
+    files.push_back(std::make_unique<StimFile>(path, run.mode()));
     s.file = files.back().get();
     return s;
   };
@@ -103,7 +120,7 @@ void sample_dem(const Flags& f) {
   if (!f.replay.empty()) return replay(f, m, sinks);
   const auto source = stabilizer::make_shot_source(m.program(), options.gpus);
   if (f.explain) return out.write(source->explain());
-  write_shots(*source, options, sinks, f.quiet);
+  write_shots(*source, options, sinks, f.quiet, run);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,9 +15,11 @@
 #include <CLI/CLI.hpp>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/fingerprint.h"
 #include "tilewave/base/random_seed.h"
 #include "tilewave/cli/arguments.h"
 #include "tilewave/cli/output_files.h"
+#include "tilewave/cli/shot_run.h"
 #include "tilewave/language/stim/text.h"
 #include "tilewave/runtime/progress.h"
 #include "tilewave/runtime/timer.h"
@@ -186,69 +189,6 @@ void cut_growing_files() noexcept {
   }
 }
 
-StimFile::StimFile(const std::string& path, const char* mode) {
-  const bool reading = mode[0] == 'r';
-  owned_ = !path.empty() && path != "-";
-  name_ = owned_ ? path : reading ? "<stdin>" : "<stdout>";
-  file_ = owned_ ? std::fopen(path.c_str(), mode) : reading ? stdin : stdout;
-  if (!file_) {
-    throw Error(reading ? ExitCode::kInput : ExitCode::kResources,
-                "cannot open '" + path + "': " + std::strerror(errno));
-  }
-}
-
-StimFile::~StimFile() {
-  if (owned_) std::fclose(file_);
-}
-
-std::string StimFile::read_all() {
-  std::string text;
-  char buffer[65536];
-  while (const std::size_t n = std::fread(buffer, 1, sizeof buffer, file_)) text.append(buffer, n);
-  if (std::ferror(file_))
-    throw Error(ExitCode::kInput, "cannot read '" + name_ + "': " + std::strerror(errno));
-  return text;
-}
-
-void StimFile::write(const char* bytes, std::size_t count) {
-  constexpr std::size_t kManyBytes = std::size_t{8} << 20;
-  if (count >= kManyBytes && runtime::takes_pieces(fileno(file_))) {
-    flush();  // then the position is that of the next byte
-    if (const auto at = position()) return write_pieces(*at, bytes, count);
-  }
-  if (std::fwrite(bytes, 1, count, file_) != count) {
-    throw Error(ExitCode::kResources, "cannot write '" + name_ + "': " + why_not_written(errno));
-  }
-}
-
-void StimFile::write_pieces(std::uint64_t at, const char* bytes, std::size_t count) {
-  const runtime::WrittenPieces done = runtime::write_pieces(fileno(file_), at, bytes, count);
-  const bool moved = fseeko(file_, static_cast<off_t>(at + done.num_bytes), SEEK_SET) == 0;
-  if (!done.error && moved) return;
-  const int error = done.error ? done.error : errno;
-  cut(at + done.num_bytes);
-  throw Error(ExitCode::kResources, "cannot write '" + name_ + "': " + why_not_written(error));
-}
-
-void StimFile::flush() {
-  if (std::fflush(file_) != 0) {
-    throw Error(ExitCode::kResources, "cannot write '" + name_ + "': " + why_not_written(errno));
-  }
-}
-
-std::optional<std::uint64_t> StimFile::position() {
-  struct stat status;
-  if (fstat(fileno(file_), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
-  const off_t at = lseek(fileno(file_), 0, SEEK_CUR);  // nothing is buffered behind a flush
-  if (at < 0) return std::nullopt;
-  return static_cast<std::uint64_t>(at);
-}
-
-void StimFile::cut(std::uint64_t position) {
-  if (ftruncate(fileno(file_), static_cast<off_t>(position)) == 0)
-    lseek(fileno(file_), static_cast<off_t>(position), SEEK_SET);
-}
-
 void add_sample_flags(CLI::App& command, SampleFlags& f, const std::vector<std::string>& engines) {
   add_number_flag(command, "--shots", f.shots, "number of shots")->default_str("1");
   add_number_flag(
@@ -288,6 +228,14 @@ void add_sample_flags(CLI::App& command, SampleFlags& f, const std::vector<std::
       ->capture_default_str();
   command.add_flag("--explain", f.explain,
                    "print the chosen engine and its program instead of sampling");
+  command.add_option("--checkpoint", f.checkpoint,
+                     "keep the run in this folder, to go on with it after a crash or the end of a "
+                     "job; shots go to files");
+  command.add_option("--checkpoint-every", f.checkpoint_every,
+                     "how often, as in 90s, 10m (default) or 1.5h; SIGUSR1 asks for one");
+  command.add_option("--resume", f.resume,
+                     "go on with the run of this folder: files of shots are cut to where it kept "
+                     "them and appended to; with --checkpoint of the same name also start it");
   command.add_flag("--quiet", f.quiet, "no progress");
 }
 
@@ -311,7 +259,7 @@ stabilizer::SampleOptions sample_options(const SampleFlags& f, stabilizer::ShotO
 }
 
 void write_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions& options,
-                 const std::vector<ShotSinkSpec>& sinks, bool quiet) {
+                 const std::vector<ShotSinkSpec>& sinks, bool quiet, ShotRun& run) {
   std::vector<formats::ShotFormatter> formatters;
   bool counting = false;
   for (const ShotSinkSpec& s : sinks) {
@@ -355,13 +303,21 @@ void write_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions
     }
     return bytes.bytes();
   };
-  std::uint64_t done = 0;
-  const std::string advice = " of seed " + std::to_string(options.seed) +
-                             ": go on with --first_shot, the same --seed and --engine " +
-                             source.engine() + "\n";
-  ShotProgress progress(options.num_shots, sinks, quiet);
   // Blocks leave whole: what a failed write left in a buffer must not follow later.
   for (const ShotSinkSpec& s : sinks) std::setvbuf(s.file->get(), nullptr, _IONBF, 0);
+  run.begin(sinks, source.engine());
+  std::uint64_t done = run.done().count;
+  if (counting && done > 0) {
+    if (run.done().table.size() != summary->table().size())
+      throw Error(ExitCode::kInput, "the checkpoint is damaged: start anew");
+    summary->table() = run.done().table;
+    summary->add_shots(run.done().table_shots);
+  }
+  const std::string how =
+      run.is_kept() ? "go on with --resume " + run.folder()
+                    : "go on with --first_shot, the same --seed and --engine " + source.engine();
+  const std::string advice = " of seed " + std::to_string(options.seed) + ": " + how + "\n";
+  ShotProgress progress(options.num_shots, sinks, quiet);
   const auto write_all = [&](std::span<const char> bytes) {
     if (whole) {
       sinks[0].file->write(bytes.data(), bytes.size());
@@ -412,25 +368,36 @@ void write_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions
     progress.update(done);
     return interrupted == 0;
   };
-  try {
+  const auto make = [&](const stabilizer::SampleOptions& part) {
     if (!counting ||
-        !summarize(source, options, pipeline, *summary, sinks[0].layout.bits(), progress, done))
-      stabilizer::run_shots(source, options, pipeline);
+        !summarize(source, part, pipeline, *summary, sinks[0].layout.bits(), progress, done))
+      stabilizer::run_shots(source, part, pipeline);
+  };
+  const auto keep = [&](simulate::Asked why) {
+    run.done().count = done;
+    if (counting) run.done().table = summary->table(), run.done().table_shots = summary->shots();
+    run.keep(sinks, why);
+  };
+  try {
+    run.in_stretches(source, options, make, keep, [] { return interrupted != 0; });
     progress.clear();
     for (const ShotSinkSpec& s : sinks) s.file->flush();
   } catch (const Error& e) {
     if (e.code() != ExitCode::kResources) throw;
     throw Error(e.code(), std::string(e.what()) + "; stopped before shot " +
-                              std::to_string(options.first_shot + done) +
-                              ": go on with --first_shot, the same --seed " +
-                              std::to_string(options.seed) + " and --engine " + source.engine());
+                              std::to_string(options.first_shot + done) + " of seed " +
+                              std::to_string(options.seed) + ": " + how);
   }
-  if (counting) {
+  if (counting && !(interrupted && run.is_kept())) {
     sinks[0].file->write(summary->text());
     sinks[0].file->flush();
   }
-  if (interrupted) {
+  if (!interrupted) {
+    run.end();
+  } else {
     alarm(0);
+    // of shots that are selected more may have been counted than written
+    if (run.is_kept() && options.must_be_zero.empty()) keep(simulate::Asked::kKeep);
     std::fprintf(stderr, "%s%llu%s", kBeforeShot,
                  static_cast<unsigned long long>(options.first_shot + done), advice.c_str());
     std::signal(interrupted, SIG_DFL);
@@ -439,10 +406,11 @@ void write_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions
 }
 
 stabilizer::StabProgram read_program(const std::string& path, stabilizer::Rotations rotations,
-                                     stabilizer::Leakage leakage) {
+                                     stabilizer::Leakage leakage, std::uint64_t* fingerprint) {
   StimFile in(path, "rb");
-  return stabilizer::lower(language::parse_stim(in.read_all(), in.name()), in.name(), rotations,
-                           leakage);
+  const std::string text = in.read_all();
+  if (fingerprint) *fingerprint = fingerprint_of(std::as_bytes(std::span(text)));
+  return stabilizer::lower(language::parse_stim(text, in.name()), in.name(), rotations, leakage);
 }
 
 }  // namespace tilewave::cli

@@ -37,6 +37,8 @@ class StimFile {
   std::optional<std::uint64_t> position();
   /// Ends a regular file here.
   void cut(std::uint64_t position);
+  /// The same, and the next byte follows there. Throws Error(kResources).
+  void go_on_at(std::uint64_t position);
 
  private:
   void write_pieces(std::uint64_t at, const char* bytes, std::size_t count);
@@ -49,6 +51,7 @@ class StimFile {
 /// Flags common to the sampling commands.
 struct SampleFlags {
   std::string in, out, out_format = "01", engine = "auto", device = "cpu";
+  std::string checkpoint, checkpoint_every, resume;
   std::uint64_t shots = 1, first_shot = 0;
   std::uint64_t seed = 0;
   bool seed_given = false, explain = false, quiet = false;
@@ -67,22 +70,25 @@ struct ShotSinkSpec {
   StimFile* file = nullptr;
   formats::ShotFormat format = formats::ShotFormat::k01;
 };
-/// Samples into one or two files, with a progress line unless `quiet`. Says where it stopped when
-/// interrupted (exit code 130).
+class ShotRun;  // shot_run.h
+
+/// Samples into one or two files, with a progress line unless `quiet`; keeps the run, and goes on with
+/// it, as `run` says. Says where it stopped when interrupted (exit code 130).
 void write_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions& options,
-                 const std::vector<ShotSinkSpec>& sinks, bool quiet);
+                 const std::vector<ShotSinkSpec>& sinks, bool quiet, ShotRun& run);
 
 /// Samples shots with post-selection (options.must_be_zero), as write_shots(): `counts` as the format
 /// of the only sink counts them, and nothing else is written; otherwise shots that are kept are
 /// written, and the counts go to the standard error unless `quiet`.
 void write_kept_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions& options,
                       const circuit::StabCounts& counts, const std::vector<ShotSinkSpec>& sinks,
-                      bool quiet);
+                      bool quiet, ShotRun& run);
 
-/// Reads and lowers a circuit from a file or the standard input.
+/// Reads and lowers a circuit from a file or the standard input; the fingerprint is of its text.
 stabilizer::StabProgram read_program(
     const std::string& path, stabilizer::Rotations rotations = stabilizer::Rotations::kRefuse,
-    stabilizer::Leakage leakage = stabilizer::Leakage::kRefuse);
+    stabilizer::Leakage leakage = stabilizer::Leakage::kRefuse,
+    std::uint64_t* fingerprint = nullptr);
 
 /// Takes what is behind their last whole shot off files that are being written. For signal handlers
 /// of a process that is about to end.

@@ -140,9 +140,19 @@ class Parser {
   }
   [[noreturn]] void fail_at(std::size_t at, const std::string& what,
                             const std::string& want) const {
+    // of a long expression what is around the place
+    constexpr std::size_t kAround = 60;
+    const std::size_t from = at > kAround ? at - kAround : 0;
+    const bool has_more = text_.size() - at > kAround;
+    const std::string_view dots = "...", none = "", head = from > 0 ? dots : none,
+                           tail = has_more ? dots : none;
+    const std::string line =
+        std::string(head) +
+        shown(text_.substr(from, at - from + (has_more ? kAround : text_.npos))) +
+        std::string(tail);
     throw Error(ExitCode::kUsage, "expression: column " + std::to_string(at + 1) + ": " + what +
-                                      ": write " + want + "\n  " + shown(text_) + "\n  " +
-                                      std::string(at, ' ') + "^");
+                                      ": write " + want + "\n  " + line + "\n  " +
+                                      std::string(head.size() + at - from, ' ') + "^");
   }
 
   void skip() {

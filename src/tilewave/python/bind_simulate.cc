@@ -100,8 +100,12 @@ void bind_simulate(nb::module_& m) {
          const std::string& precision, const std::string& device, int threads,
          nb::handle probabilities, const Terms& terms, bool record_shots, bool record_steps,
          bool explain, bool dry_run, const std::optional<PyNoise>& noise, const std::string& engine,
-         const std::string& effort, const InitialState& initial) {
+         const std::string& effort, const InitialState& initial, const std::string& checkpoint,
+         double checkpoint_every_s, const std::string& resume) {
         Options options = run_options(precision, device, threads, effort, seed, span_of(initial));
+        options.checkpoint.folder = checkpoint;
+        options.checkpoint.every_s = checkpoint_every_s;
+        options.checkpoint.resume = resume;
         options.shots = shots;
         options.probabilities = !probabilities.is_none();
         if (options.probabilities) {
@@ -117,12 +121,16 @@ void bind_simulate(nb::module_& m) {
         if (noise) options.noise = noise->model;
         const auto shared = circuit.share();
         const nb::gil_scoped_release release;
-        return new Result(simulate::simulate(*shared, options));
+        auto result = std::make_unique<Result>(simulate::simulate(*shared, options));
+        if (result->keeper) result->keeper->remove();  // nothing is left to go on with
+        result->keeper.reset();
+        return result.release();
       },
       "circuit"_a, "shots"_a, "seed"_a, "precision"_a, "device"_a, "threads"_a,
       "probabilities"_a.none(), "terms"_a, "record_shots"_a, "record_steps"_a, "explain"_a,
       "dry_run"_a, "noise"_a = nb::none(), "engine"_a = "auto", "effort"_a = "auto",
-      "initial_state"_a = nb::none(), nb::rv_policy::take_ownership);
+      "initial_state"_a = nb::none(), "checkpoint"_a = "", "checkpoint_every_s"_a = 600.0,
+      "resume"_a = "", nb::rv_policy::take_ownership);
   m.def(
       "_density",
       [](const PyCircuit& circuit, const std::optional<PyNoise>& noise,

@@ -23,6 +23,8 @@
 #include "tilewave/python/rooms-inl.h"
 #include "tilewave/python/run_options.h"
 #include "tilewave/python/terms-inl.h"
+#include "tilewave/runtime/threads.h"
+#include "tilewave/simulate/checkpoint/saved_register.h"
 #include "tilewave/simulate/make_state.h"
 
 namespace nb = nanobind;
@@ -79,6 +81,10 @@ class PyState {
     });
     return amplitude_array(std::move(memory), precision, num_qubits_);
   }
+
+  /// The state in a folder: written, and as it was read.
+  void save(const std::string& folder);
+  PyState(const std::string& folder, const std::string& device, int threads);
 
   nb::tuple snapshot();
   void restore(const nb::tuple& snapshot);
@@ -186,6 +192,31 @@ void PyState::restore(const nb::tuple& t) {
   final_.state->set_amplitudes({amplitudes.data(), amplitudes.size()});
 }
 
+void PyState::save(const std::string& folder) {
+  ask([&](simulate::FinalState& s) {
+    const simulate::RegisterInfo info{
+        num_qubits_, false, s.state->precision(), {s.qubits.kept().begin(), s.qubits.kept().end()}};
+    simulate::save_register(folder, nullptr, info, *s.state);
+  });
+}
+
+PyState::PyState(const std::string& folder, const std::string& device, int threads)
+    : device_(DeviceSet::parse(device)), num_threads_(checked_threads(threads)) {
+  const nb::gil_scoped_release release;
+  const runtime::ThreadLimit limit(num_threads_);
+  const simulate::SavedRegister saved(folder);
+  const simulate::RegisterInfo& info = saved.info();
+  if (info.is_density) {
+    throw Error(ExitCode::kUsage, folder + " holds a density matrix of " +
+                                      counted(info.num_qubits, "qubit") +
+                                      ", not the state of a circuit: read it where it was kept");
+  }
+  num_qubits_ = info.num_qubits;
+  final_.qubits = simulate::QubitMap(num_qubits_, info.kept);
+  final_.state = simulate::make_state(info.state_qubits(), info.precision, num_threads_, device_);
+  saved.load(*final_.state);
+}
+
 }  // namespace
 
 void bind_state(nb::module_& m) {
@@ -204,6 +235,13 @@ void bind_state(nb::module_& m) {
       "seed"_a = nb::none(), "effort"_a = "auto", "initial_state"_a = nb::none());
   c.def(
       "__init__", [](PyState* self, PyState& other) { new (self) PyState(other); }, "other"_a);
+  c.def(
+      "__init__",
+      [](PyState* self, const std::string& folder, const std::string& device, int threads) {
+        new (self) PyState(folder, device, threads);
+      },
+      "folder"_a, "device"_a, "threads"_a);
+  c.def("_save", &PyState::save, "folder"_a);
   c.def("__getstate__", &PyState::snapshot);
   c.def("__setstate__", [](PyState* self, const nb::tuple& snapshot) {
     new (self) PyState();

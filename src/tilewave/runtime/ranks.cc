@@ -11,10 +11,12 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "tilewave/base/error.h"
+#include "tilewave/runtime/host_watch.h"
 #include "tilewave/runtime/optional_libraries.h"
 #include "tilewave/runtime/tcp_ranks.h"
 
@@ -43,8 +45,13 @@ std::optional<int> checked_number(const char* variable, int least) {
   return value;
 }
 
-std::shared_ptr<Ranks>& joined() {
-  static std::shared_ptr<Ranks> ranks;  // a process belongs to one run
+// A process belongs to one run. The watch goes first.
+struct Joined {
+  std::shared_ptr<Ranks> ranks;
+  std::unique_ptr<HostWatch> watch;
+};
+Joined& joined() {
+  static Joined ranks;
   return ranks;
 }
 
@@ -175,10 +182,14 @@ bool tells_why_not_joined() {
 std::shared_ptr<Ranks> launched_ranks() {
   check_launch();
   if (launch().size <= 1) return nullptr;
-  if (!joined()) joined() = join();
-  return joined();
+  if (!joined().ranks) {
+    joined().ranks = join();
+    if (launch().by == Launch::By::kMpi)
+      joined().watch = std::make_unique<HostWatch>(*joined().ranks);
+  }
+  return joined().ranks;
 }
 
-std::shared_ptr<Ranks> joined_ranks() { return joined(); }
+std::shared_ptr<Ranks> joined_ranks() { return joined().ranks; }
 
 }  // namespace tilewave::runtime

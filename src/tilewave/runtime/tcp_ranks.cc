@@ -1,7 +1,7 @@
 // Ranks over TCP. Between two processes there is one connection for data; messages travel in the
 // order in which both sides ask for them, each with a head (tag, bytes) that must match what the
 // receiver expects. Rank 0 has a second connection to everyone: on it others say why they failed,
-// and rank 0 ends them, also while they compute (a thread of theirs listens).
+// and rank 0 ends them, also while they compute; and on it stopped processes are missed (tcp_watch.h).
 //
 // A process that is gone closes its connections, which the others see at their next wait; a host
 // that is gone is noticed by keep-alive packets.
@@ -13,12 +13,9 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
-#include <mutex>
-#include <thread>
 #include <vector>
 
 #include "tilewave/base/environment.h"
@@ -26,7 +23,7 @@
 #include "tilewave/runtime/socket.h"
 #include "tilewave/runtime/tcp_meeting.h"
 #include "tilewave/runtime/tcp_rendezvous.h"
-#include "tilewave/runtime/threads.h"
+#include "tilewave/runtime/tcp_watch.h"
 #include "tilewave/runtime/timer.h"
 
 namespace tilewave::runtime {
@@ -36,7 +33,6 @@ constexpr double kTimeoutS = 600;  // of silence, unless TILEWAVE_TIMEOUT_S says
 constexpr double kMeetS = 25;      // until all are there, unless TILEWAVE_MEET_S says otherwise
 constexpr double kLookS = 0.25;    // between looks for processes that are gone
 constexpr double kFarewellS = 20;  // a failed process waits for rank 0 to end the run
-constexpr double kAnswerS = 2;     // for a process to say that it lives
 constexpr std::uint32_t kSwapTag = 16;  // and the slot; collectives are below
 
 std::uint64_t hash(std::string_view text) {
@@ -85,15 +81,17 @@ class TcpRanks final : public Ranks {
     Gathered found =
         rank == 0 ? receive_all(me, meeting, timer, meet_s) : introduce(me, meeting, timer, meet_s);
     members_ = std::move(found.members);
-    control_ = std::move(found.control);
+    // a span below that would miss ranks whose machine is only busy
+    const double stopped_s =
+        std::max(seconds_from("TILEWAVE_TIMEOUT_S", TcpWatch::kLimit_s), TcpWatch::kAnswer_s);
+    watch_ = std::make_unique<TcpWatch>(rank, key_, members_, std::move(found.control), stopped_s);
     try {
-      if (rank > 0) watcher_ = start_thread([this] { watch(); });
       connect_all(me, found.listener, meeting, timer, 2 * meet_s);
       timeout_s_ = meet_s;
       meet();  // nobody goes on, and fails, before all are here
     } catch (const Error& e) {
       if (rank > 0) report_failure(e.what());
-      end_others(static_cast<int>(ExitCode::kCommunication));
+      watch_->end_others(static_cast<int>(ExitCode::kCommunication));
       leave();
       throw;
     }
@@ -158,20 +156,22 @@ class TcpRanks final : public Ranks {
   void wait_for(const std::function<bool()>& done) override { wait(done, 50); }
 
   std::string report_failure(const std::string& message) noexcept override {
+    watch_->take_the_word();
     Word word = word_of(key_, waited_in_vain_ ? Word::kSilence : Word::kFailed);
     word.code = static_cast<int>(ExitCode::kCommunication);
     std::strncpy(word.text.data(), message.c_str(), word.text.size() - 1);
-    tell_root(word);
+    watch_->tell_root(word);
     const Timer timer;
-    const auto is_alone = [&] { return root_is_gone_ || control_[0].is_closed(); };
-    const double farewell_s = waited_in_vain_ ? 3 * kAnswerS : kFarewellS;
+    const auto is_alone = [&] { return watch_->root_is_gone() || watch_->root_is_silent(); };
+    const double farewell_s = waited_in_vain_ ? 3 * TcpWatch::kAnswer_s : kFarewellS;
     while (timer.elapsed_s() < farewell_s && !is_alone()) usleep(20'000);
     if (rank_ > 1) std::_Exit(word.code);  // rank 1 speaks where rank 0 does not
     return waited_in_vain_ && !is_alone() ? silence_of(name(0)) : message;
   }
 
   void abort(int code) noexcept override {
-    end_others(code);
+    watch_->take_the_word();
+    watch_->end_others(code);
     std::fflush(nullptr);
     std::_Exit(code);
   }
@@ -179,34 +179,22 @@ class TcpRanks final : public Ranks {
   void finish() override {
     if (is_finished_) return;
     finishing_ = true;
+    watch_->expect_ends();
     meet();
     is_finished_ = true;
+    watch_->finish();
     for (Peer& p : peers_) p.socket = {};
-    if (rank_ == 0) control_.clear();
+    if (rank_ == 0) watch_->stop();
   }
   bool is_finished() const override { return is_finished_; }
 
  private:
-  // From any thread of a rank that is not 0.
-  void tell_root(const Word& word) {
-    const std::lock_guard lock(telling_);
-    (void)control_[0].send_all(&word, sizeof word, 1);
-  }
   Peer& at(int r) { return peers_[static_cast<std::size_t>(r)]; }
   Member& member(int r) { return members_[static_cast<std::size_t>(r)]; }
 
-  void end_others(int code) noexcept {
-    Word word = word_of(key_, Word::kEnd);
-    word.code = code;
-    for (Socket& s : control_) {
-      if (rank_ == 0 && s.is_open()) (void)s.send_all(&word, sizeof word, 1);
-    }
-  }
   void leave() {
     finishing_ = true;
-    if (!watcher_.joinable()) return;
-    control_[0].shut();
-    watcher_.join();
+    if (watch_) watch_->stop();
   }
 
   // Each connects to those below and is connected to by those above.
@@ -316,46 +304,25 @@ class TcpRanks final : public Ranks {
 
   // Rank 0: has somebody failed?
   void look_for_words() {
-    if (rank_ != 0) return;
-    for (int r = 1; r < size_; ++r) {
-      Word word;
-      Socket& s = control_[static_cast<std::size_t>(r)];
-      if (!s.is_open() || !s.has_data() || !s.receive_all(&word, sizeof word, 1) ||
-          !word.is_sound(key_))
-        continue;
-      const std::string text = "rank " + std::to_string(r) + ": " + word.text.data();
-      if (word.kind == Word::kFailed) fail(text);
-      if (word.kind == Word::kSilence) fail_of_silence(text);
-    }
+    const TcpWatch::Trouble trouble = watch_->trouble();
+    if (trouble.text.empty()) return;
+    if (trouble.is_silence) fail_of_silence(trouble.text);
+    watch_->take_the_word();
+    fail(trouble.text);
   }
 
   // Rank 0: somebody waited in vain, maybe for one who waits in turn. Whoever does not even answer
   // that it lives is named; `otherwise` is said where all do.
   [[noreturn]] void fail_of_silence(const std::string& otherwise) {
-    const Word ask = word_of(key_, Word::kAsk);
-    std::vector<bool> lives(static_cast<std::size_t>(size_));
-    for (int r = 1; r < size_; ++r)
-      (void)control_[static_cast<std::size_t>(r)].send_all(&ask, sizeof ask, 1);
     const Timer timer;
-    int missing = size_ - 1;
-    while (missing > 0 && timer.elapsed_s() < kAnswerS) {
-      for (int r = 1; r < size_; ++r) {
-        const Socket& s = control_[static_cast<std::size_t>(r)];
-        Word word;
-        if (lives[static_cast<std::size_t>(r)] || !s.has_data() ||
-            !s.receive_all(&word, sizeof word, 1))
-          continue;
-        if (word.is_sound(key_) && word.kind == Word::kFailed)
-          fail("rank " + std::to_string(r) + ": " + word.text.data());
-        lives[static_cast<std::size_t>(r)] = true;  // whatever it says
-        --missing;
-      }
+    while (timer.elapsed_s() < TcpWatch::kAnswer_s) {
+      const TcpWatch::Trouble trouble = watch_->trouble();
+      if (!trouble.text.empty() && !trouble.is_silence) look_for_words();
       usleep(5'000);
     }
-    for (int r = 1; r < size_; ++r) {
-      if (!lives[static_cast<std::size_t>(r)]) fail(silence_of(name(r)));
-    }
-    fail(otherwise);
+    watch_->take_the_word();
+    const int missing = watch_->missing();
+    fail(missing > 0 ? silence_of(name(missing)) : otherwise);
   }
   std::string silence_of(const std::string& who) const {
     return who + " said nothing for " + std::to_string(static_cast<int>(timeout_s_)) +
@@ -364,7 +331,11 @@ class TcpRanks final : public Ranks {
   void look_for_failures() {
     look_for_words();
     if (finishing_) return;
-    if (root_is_gone_) {
+    if (watch_->root_is_silent()) {
+      watch_->take_the_word();
+      fail(watch_->silence_of(0));
+    }
+    if (watch_->root_is_gone()) {
       at(0).gone = true;
       fail(name(0) + " ended in the middle");
     }
@@ -415,28 +386,15 @@ class TcpRanks final : public Ranks {
     return "some rank";
   }
 
-  // A thread of the other ranks: rank 0 ends this process, or is gone.
-  void watch() {
-    Word word;
-    while (control_[0].receive_all(&word, sizeof word, -1) && word.is_sound(key_)) {
-      if (word.kind == Word::kEnd && word.code) std::_Exit(word.code);
-      if (word.kind == Word::kAsk) tell_root(word_of(key_, Word::kAnswer));
-    }
-    root_is_gone_ = true;
-  }
-
   int rank_, size_, on_host_ = 0, rank_on_host_ = 0;
   double timeout_s_ = kTimeoutS;
   std::uint64_t key_ = 0;
-  std::mutex telling_;
   bool waited_in_vain_ = false;
   std::vector<Member> members_;
   std::vector<Peer> peers_;
-  std::vector<Socket> control_;  // of rank 0 to the others, of the others to rank 0
   std::array<int, kSlots> slots_{};
-  std::thread watcher_;
-  std::atomic<bool> root_is_gone_ = false, finishing_ = false;
-  bool is_finished_ = false;
+  std::unique_ptr<TcpWatch> watch_;
+  bool finishing_ = false, is_finished_ = false;
 };
 
 }  // namespace

@@ -7,13 +7,14 @@
 #include <cstring>
 #include <numbers>
 #include <numeric>
-#include <unordered_map>
 
 #include "tilewave/base/error.h"
 #include "tilewave/circuit/clifford.h"
 #include "tilewave/runtime/timer.h"
 #include "tilewave/simulate/branches.h"
+#include "tilewave/simulate/checkpoint/record_kind.h"
 #include "tilewave/simulate/counts.h"
+#include "tilewave/simulate/row_counts.h"
 #include "tilewave/stabilizer/near_clifford/program.h"
 #include "tilewave/stabilizer/sample/sampler.h"
 #include "tilewave/statevec/plan/plan.h"
@@ -301,24 +302,29 @@ class Translator {
   std::uint64_t num_records_ = 0;
 };
 
-// The numbers of equal rows, in a table keyed by their bytes.
-class RowCounts {
- public:
-  void add(const std::uint8_t* row, std::size_t bytes) {
-    const std::string_view key(reinterpret_cast<const char*>(row), bytes);
-    if (last_ && last_->first == key) {
-      ++last_->second;
-      return;
-    }
-    last_ = &*counts_.try_emplace(std::string(key)).first;
-    ++last_->second;
-  }
-  const std::unordered_map<std::string, std::uint64_t>& counts() const { return counts_; }
-
- private:
-  std::unordered_map<std::string, std::uint64_t> counts_;
-  std::pair<const std::string, std::uint64_t>* last_ = nullptr;
+// What a checkpoint keeps behind the header: the shots that are done.
+struct DoneShots {
+  std::uint64_t count = 0;
+  RowCounts rows;
 };
+
+void put_done(ByteWriter& out, const DoneShots& done, const Result& result) {
+  out.put(done.count);
+  done.rows.save(out);
+  const auto words = result.shot_bits.empty() ? 0 : done.count * result.shot_words;
+  out.put_list(std::vector<std::uint64_t>(
+      result.shot_bits.begin(), result.shot_bits.begin() + static_cast<std::ptrdiff_t>(words)));
+}
+
+void get_done(ByteReader& in, DoneShots& done, std::uint64_t shots, Result& result) {
+  done.count = in.get<std::uint64_t>();
+  if (done.count > shots) in.fail();
+  done.rows.load(in);
+  const auto bits = in.get_list<std::uint64_t>();
+  const auto words = result.shot_bits.empty() ? 0 : done.count * result.shot_words;
+  if (bits.size() != words || !in.is_done()) in.fail();
+  std::copy(bits.begin(), bits.end(), result.shot_bits.begin());
+}
 
 }  // namespace
 
@@ -372,7 +378,7 @@ bool asks_only_shots(const Options& options, std::uint32_t num_qubits) {
 }
 
 void run_clifford(const Program& program, const CliffordProgram& clifford, const Options& options,
-                  Result& result) {
+                  RunHeader header, ResumedRun* resumed, Result& result) {
   runtime::Timer timer;
   stabilizer::SampleOptions sampling;
   sampling.output = stabilizer::ShotOutput::kRecords;
@@ -413,9 +419,27 @@ void run_clifford(const Program& program, const CliffordProgram& clifford, const
     result.shot_words = static_cast<std::uint32_t>((num_bits + 63) / 64);
     result.shot_bits.resize(options.shots * result.shot_words);
   }
-  RowCounts rows;
+  DoneShots done{0, RowCounts(bytes)};
+  if (resumed) {
+    get_done(resumed->rest, done, options.shots, result);
+    sampling.first_shot = done.count;
+    sampling.num_shots = options.shots - done.count;
+  }
+  if (!options.checkpoint.folder.empty()) {
+    result.keeper =
+        std::make_shared<Keeper>(options.checkpoint, nullptr, resumed ? &resumed->saved : nullptr);
+    header.engine = result.engine;
+    header.engine_choice = result.engine_choice;
+  }
+  const auto keep = [&](Asked why) {
+    ByteWriter out;
+    put_kind(out, RecordKind::kRun);
+    put_header(out, header);
+    put_done(out, done, result);
+    result.keeper->write(out.bytes(), {}, why);
+  };
+  if (result.keeper && !result.keeper->has_checkpoint()) keep(Asked::kKeep);
   std::vector<std::uint8_t> read;
-  std::uint64_t done = 0;
   stabilizer::ShotPipeline pipeline;
   pipeline.format = [&](std::uint8_t* data, std::size_t n, formats::ByteBuffer&) {
     return std::span(reinterpret_cast<const char*>(data), n * source->row_stride());
@@ -430,35 +454,40 @@ void run_clifford(const Program& program, const CliffordProgram& clifford, const
       }
       for (const auto& m : clifford.misread) {
         const bool one = next[m.record / 8] >> (m.record % 8) & 1;
-        if (is_misread(m.error, one, result.seed, done + s, m.record)) {
+        if (is_misread(m.error, one, result.seed, done.count + s, m.record)) {
           read[m.record / 8] ^= static_cast<std::uint8_t>(1U << (m.record % 8));
         }
       }
-      rows.add(row, bytes);
+      done.rows.add(row);
       if (!options.record_shots) continue;
       read_bits(reinterpret_cast<const char*>(row));
       std::copy_n(bits.begin(), result.shot_words,
-                  result.shot_bits.data() + (done + s) * result.shot_words);
+                  result.shot_bits.data() + (done.count + s) * result.shot_words);
     }
-    done += n;
+    done.count += n;
+    if (result.keeper) {
+      if (const Asked why = result.keeper->due(); why != Asked::kNothing) keep(why);
+    }
     if (options.on_progress) {
-      const double fraction = static_cast<double>(done) / static_cast<double>(options.shots);
+      const double fraction = static_cast<double>(done.count) / static_cast<double>(options.shots);
       options.on_progress(fraction, timer.elapsed_s() * (1 - fraction) / fraction);
     }
     return true;
   };
-  stabilizer::run_shots(*source, sampling, pipeline);
+  if (sampling.num_shots > 0) stabilizer::run_shots(*source, sampling, pipeline);
+  if (result.keeper && !result.keeper->warning().empty())
+    result.warnings.push_back(result.keeper->warning());
   result.timings.execute_s = timer.elapsed_s();
 
   timer = runtime::Timer();
   Counter counter(program);
-  for (const auto& [row, count] : rows.counts()) {
+  for (const auto& [row, count] : done.rows.counts()) {
     read_bits(row.data());
     counter.add(bits, count);
   }
   result.counts = counter.take();
   result.num_branches = 1;
-  result.memory_bytes = rows.counts().size() * (bytes + 64);
+  result.memory_bytes = done.rows.counts().size() * (bytes + 64);
   result.timings.observe_s = timer.elapsed_s();
 }
 

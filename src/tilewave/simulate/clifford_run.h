@@ -9,6 +9,8 @@
 
 #include "tilewave/circuit/noise_model.h"
 #include "tilewave/circuit/stabilizer_circuit.h"
+#include "tilewave/simulate/resumed_run.h"
+#include "tilewave/simulate/saved_walk.h"
 #include "tilewave/simulate/simulate.h"
 
 namespace tilewave::simulate {
@@ -53,8 +55,9 @@ double predict_clifford(const CliffordProgram& clifford, std::uint64_t shots);
 bool asks_only_shots(const Options& options, std::uint32_t num_qubits);
 
 /// Fills the counts, the shots where they are wanted, the plan, the device and the times of
-/// `result`, whose seed is set.
+/// `result`, whose seed is set. Keeps checkpoints behind `header` where the options say so, and goes
+/// on with `resumed`; null: begins.
 void run_clifford(const Program& program, const CliffordProgram& clifford, const Options& options,
-                  Result& result);
+                  RunHeader header, ResumedRun* resumed, Result& result);
 
 }  // namespace tilewave::simulate

@@ -29,6 +29,11 @@ void check_questions(const Program& program, const Options& options) {
     fail("--topology describes a machine that is not here: add --dry-run");
   if (!options.from_zeros() && options.engine == Engine::kStabilizer)
     fail("the stabilizer engine starts in |0...0> only: use --engine statevector");
+  const CheckpointOptions& checkpoint = options.checkpoint;
+  if (options.dry_run && !(checkpoint.folder.empty() && checkpoint.resume.empty()))
+    fail("a dry run has no run to keep: leave out --checkpoint and --resume");
+  if (!checkpoint.folder.empty() && !(checkpoint.every_s > 0))
+    fail("checkpoints are kept every so many seconds: give a number above 0");
   if (options.shots > kMaxShots) fail("at most 100000000 shots in one run: split them by seed");
   for (const auto& range : options.amplitudes) {
     const std::uint64_t size = n >= 64 ? ~std::uint64_t{0} : bit(static_cast<int>(n));

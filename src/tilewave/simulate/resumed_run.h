@@ -5,14 +5,17 @@
 
 #include "tilewave/simulate/checkpoint/bytes.h"
 #include "tilewave/simulate/checkpoint/folder.h"
+#include "tilewave/simulate/checkpoint/record_kind.h"
 #include "tilewave/simulate/saved_walk.h"
 #include "tilewave/simulate/simulate.h"
 
 namespace tilewave::simulate {
 
 struct ResumedRun {
-  explicit ResumedRun(const std::string& folder)
-      : saved(folder), rest(saved.record(), folder), header(get_header(rest)) {}
+  explicit ResumedRun(const std::string& folder) : saved(folder), rest(saved.record(), folder) {
+    need_kind(rest, RecordKind::kRun);
+    header = get_header(rest);
+  }
   SavedRun saved;
   ByteReader rest;  // of its record: the answers and the walk
   RunHeader header;

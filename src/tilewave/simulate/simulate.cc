@@ -132,6 +132,18 @@ void StepProfile::add(double measured_s, double predicted, double num_bytes) {
 
 namespace {
 
+// As choose_stabilizer(); a run that goes on stays with its engine.
+std::optional<CliffordProgram> choose_clifford(const Program& program, const Options& options,
+                                               std::span<const circuit::ReadoutError> readout,
+                                               const ResumedRun* resumed) {
+  if (!options.from_zeros()) return std::nullopt;
+  if (!resumed) return choose_stabilizer(program, options, readout);
+  if (resumed->header.engine != "stabilizer") return std::nullopt;
+  Options same = options;
+  same.engine = Engine::kStabilizer;
+  return choose_stabilizer(program, same, readout);
+}
+
 Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
   circuit::need_bound(clean);
   check_agreement(clean, options);
@@ -155,25 +167,16 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
   DensityProgram density;
   std::optional<NoisyChoice> choice;
   const bool keeps = !options.checkpoint.folder.empty();
-  auto clifford =
-      resumed || !options.from_zeros() ? std::nullopt : choose_stabilizer(asked, options, readout);
-  if (keeps && clifford) {
-    if (result.num_qubits > statevec::kMaxQubits) {
-      throw Error(
-          ExitCode::kUsage,
-          "a circuit of " + std::to_string(result.num_qubits) +
-              " qubits runs on the stabilizer engine, which keeps no checkpoints (its shots "
-              "are independent: split them by seed): leave out --checkpoint");
-    }
-    clifford.reset();
-  }
+  const auto clifford = choose_clifford(asked, options, readout, resumed.get());
   circuit::Circuit of_touched;
   const std::vector<circuit::Qubit> kept =
       resumed ? resumed->header.kept : find_touched(asked, options);
   keep_only(asked, kept, of_touched);
   if (clifford) {
     bool wins = true;
-    if (asked.has_channels) {
+    if (resumed) {
+      result.engine_choice = resumed->header.engine_choice;
+    } else if (asked.has_channels) {
       const double predicted_s = predict_clifford(*clifford, options.shots);
       const std::string own = "the stabilizer engine (" + in_time(predicted_s) + " predicted)";
       if (options.engine == Engine::kStabilizer) {
@@ -188,7 +191,9 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
       }
     }
     if (wins) {
-      run_clifford(asked, *clifford, options, result);
+      RunHeader header{asked_of(clean, options), result.seed, options.shots, 0, "", "",
+                       result.num_qubits,        kept};
+      run_clifford(asked, *clifford, options, std::move(header), resumed.get(), result);
       return result;
     }
   }
@@ -321,6 +326,7 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
     }
     branch_options.keeper = result.keeper.get();
     branch_options.save = [&](ByteWriter& out) {
+      put_kind(out, RecordKind::kRun);
       put_header(out, header);
       collect.save(out);
     };

@@ -5,35 +5,32 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <string>
 #include <vector>
 
 #include "tilewave/base/error.h"
+#include "tilewave/runtime/cuda/driver.h"
 
 namespace tilewave::field {
 
-inline void check(cudaError_t status, const char* what) {
-  if (status == cudaSuccess) return;
-  const ExitCode code =
-      status == cudaErrorMemoryAllocation ? ExitCode::kResources : ExitCode::kInternal;
-  throw Error(code, std::string("CUDA: ") + what + ": " + cudaGetErrorString(status));
+/// As runtime::cuda::check().
+inline void check(cudaError_t status, const char* doing) {
+  runtime::cuda::check(status, doing, "--device cpu");
 }
 
 /// Device memory that grows on demand.
 class DeviceBuffer {
  public:
   DeviceBuffer() = default;
-  ~DeviceBuffer() { cudaFree(data_); }
+  ~DeviceBuffer() { release(); }
   DeviceBuffer(const DeviceBuffer&) = delete;
   DeviceBuffer& operator=(const DeviceBuffer&) = delete;
   template <class T>
   T* reserve(std::size_t n) {
     const std::size_t bytes = n * sizeof(T);
     if (bytes > bytes_) {
-      cudaFree(data_);
-      data_ = nullptr;
-      bytes_ = 0;
-      check(cudaMalloc(&data_, bytes), "no memory for the image: use --device cpu");
+      release();
+      check(runtime::cuda::driver().allocate(&data_, bytes),
+            "reserve memory for the image on the device");
       bytes_ = bytes;
     }
     return static_cast<T*>(data_);
@@ -42,11 +39,17 @@ class DeviceBuffer {
   const T* upload(const std::vector<T>& values) {
     T* to = reserve<T>(std::max<std::size_t>(values.size(), 1));
     check(cudaMemcpy(to, values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice),
-          "copying tables");
+          "copy tables to the device");
     return to;
   }
 
  private:
+  void release() {
+    if (data_) (void)runtime::cuda::driver().release(data_);
+    data_ = nullptr;
+    bytes_ = 0;
+  }
+
   void* data_ = nullptr;
   std::size_t bytes_ = 0;
 };

@@ -191,9 +191,9 @@ struct EntropyCuda::State {
   void count_resident(Function* function) {
     int blocks = 0, processors = 0;
     check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, threads, shared_bytes),
-          "asking the device");
+          "ask the device");
     check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device),
-          "asking the device");
+          "ask the device");
     resident = std::max(1, blocks * processors);
   }
 
@@ -209,13 +209,13 @@ struct EntropyCuda::State {
     }
     int most = 0;
     check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
-          "asking the device");
+          "ask the device");
     if (fit_rolling(static_cast<std::size_t>(most))) {
       kernel = Kernel::kRolling;
       const auto allow = [&](auto* function) {
         runtime::cuda::allow_shared(device, reinterpret_cast<const void*>(function), shared_bytes);
         check(cudaFuncSetAttribute(function, cudaFuncAttributePreferredSharedMemoryCarveout, 100),
-              "shared memory");
+              "ask for shared memory");
       };
       with_rolling<std::uint16_t>(allow);
       const auto count = [this](auto* function) { count_resident(function); };
@@ -306,14 +306,14 @@ struct EntropyCuda::State {
       if (kernel == Kernel::kPacked) {
         plan.window().width() == 5 ? launch_packed<5>(in, out, g, stream)
                                    : launch_packed<3>(in, out, g, stream);
-        check(cudaGetLastError(), "starting the packed kernel");
+        check(cudaGetLastError(), "start the packed kernel");
         return;
       }
     }
     TW_CHECK(kernel != Kernel::kPacked, "16 classes and fewer come as 8-bit codes");
     if (kernel == Kernel::kRolling) {
       launch_rolling(in, out, g, stream);
-      check(cudaGetLastError(), "starting the rolling kernel");
+      check(cudaGetLastError(), "start the rolling kernel");
       return;
     }
     const Footprint& w = plan.window();
@@ -325,7 +325,7 @@ struct EntropyCuda::State {
           in, out, g, tables, cell_list, num_cells, num_changes,
           make_int4(w.left(), w.right(), w.top(), w.bottom()), kSlidingSegment);
     });
-    check(cudaGetLastError(), "starting the sliding kernel");
+    check(cudaGetLastError(), "start the sliding kernel");
   }
 
   // Few classes in 16-bit codes: the packed kernel takes bytes.
@@ -355,7 +355,7 @@ struct EntropyCuda::State {
              "rows of the halo are missing");
     TW_CHECK(region.x_begin >= 0 && region.x_begin <= region.x_end && region.x_end <= codes.width,
              "columns outside the image");
-    check(cudaSetDevice(device), "choosing the device");
+    check(cudaSetDevice(device), "choose the device");
     // Columns held start on an even word, so that the packed kernel reads words.
     const std::int64_t first = whole.x_begin / 4 * 4, columns = whole.x_end - first;
     const std::int64_t pitch = (columns + 127) / 128 * 128;
@@ -378,21 +378,22 @@ struct EntropyCuda::State {
                               codes.data + (held.y_begin - codes.row_begin) * codes.stride + first,
                               codes.stride * sizeof(Code), columns * sizeof(Code), held.height(),
                               cudaMemcpyHostToDevice, slot.stream),
-            "copying the image in");
+            "copy the image to the device");
       launch(in - first, result - region.x_begin, geometry(held, pitch, band, out_pitch),
              slot.stream);
       check(cudaMemcpy2DAsync(out + (y - region.y_begin) * out_stride, out_stride * sizeof(float),
                               result, out_pitch * sizeof(float), region.width() * sizeof(float),
                               band.height(), cudaMemcpyDeviceToHost, slot.stream),
-            "copying the result out");
+            "copy the result from the device");
     }
-    for (Slot& slot : slots) check(cudaStreamSynchronize(slot.stream), "computing entropy");
+    for (Slot& slot : slots)
+      check(cudaStreamSynchronize(slot.stream), "finish the entropy on the device");
   }
 
   template <class Code>
   void run_on_device(const Code* codes, std::int64_t pitch, const Region& region, float* out,
                      std::int64_t out_stride, void* stream) const {
-    check(cudaSetDevice(device), "choosing the device");
+    check(cudaSetDevice(device), "choose the device");
     const Region held = plan.needed(region);
     launch(codes - held.x_begin, out - region.x_begin, geometry(held, pitch, region, out_stride),
            static_cast<cudaStream_t>(stream));
@@ -415,9 +416,9 @@ EntropyCuda::EntropyCuda(const EntropyPlan& plan, int device) {
   }
   state_ = std::make_unique<State>(plan, device);
   State& s = *state_;
-  check(cudaSetDevice(device), "choosing the device");
+  check(cudaSetDevice(device), "choose the device");
   for (State::Slot& slot : s.slots)
-    check(cudaStreamCreateWithFlags(&slot.stream, cudaStreamNonBlocking), "making a stream");
+    check(cudaStreamCreateWithFlags(&slot.stream, cudaStreamNonBlocking), "make a stream");
   s.choose_kernel();
   s.upload();
 }

@@ -18,7 +18,7 @@ CudaCosts measure_cuda_costs(int device) {
   };
   CudaCosts costs;
   auto start = Clock::now();
-  check(cudaSetDevice(device), "choosing the device");
+  check(cudaSetDevice(device), "choose the device");
   constexpr std::int64_t kSide = 4096;
   EntropyOptions small, large;
   large.levels = 200;
@@ -28,18 +28,19 @@ CudaCosts measure_cuda_costs(int device) {
   constexpr std::size_t kPixels = kSide * kSide;
   auto* codes = in.reserve<std::uint8_t>(kPixels);
   auto* result = out.reserve<float>(kPixels);
-  check(cudaMemset(codes, 3, kPixels), "filling the image");
+  check(cudaMemset(codes, 3, kPixels), "fill the image");
   const Region all{0, kSide, 0, kSide};
   const auto kernel_s = [&](EntropyCuda& e) {
     e.run_on_device(codes, kSide, all, result, kSide, nullptr);
-    check(cudaDeviceSynchronize(), "computing entropy");
+    check(cudaDeviceSynchronize(), "finish the entropy on the device");
     const auto begin = Clock::now();
     e.run_on_device(codes, kSide, all, result, kSide, nullptr);
-    check(cudaDeviceSynchronize(), "computing entropy");
+    check(cudaDeviceSynchronize(), "finish the entropy on the device");
     return since(begin) / static_cast<double>(kPixels);
   };
   std::vector<float> host(kPixels, 1.0f);  // both copies touch the same pages
-  check(cudaMemcpy(result, host.data(), kPixels * 4, cudaMemcpyHostToDevice), "copying");
+  check(cudaMemcpy(result, host.data(), kPixels * 4, cudaMemcpyHostToDevice),
+        "copy to or from the device");
   costs.start_s = since(start);
   costs.packed_s = kernel_s(packed);
   EntropyCuda rolling(EntropyPlan(large, kSide, kSide), device);
@@ -51,12 +52,15 @@ CudaCosts measure_cuda_costs(int device) {
     c = static_cast<std::uint8_t>((state >> 24) % 200);
   }
   start = Clock::now();
-  check(cudaMemcpy(codes, random.data(), kPixels, cudaMemcpyHostToDevice), "copying");
-  check(cudaMemcpy(result, host.data(), kPixels * 4, cudaMemcpyHostToDevice), "copying");
+  check(cudaMemcpy(codes, random.data(), kPixels, cudaMemcpyHostToDevice),
+        "copy to or from the device");
+  check(cudaMemcpy(result, host.data(), kPixels * 4, cudaMemcpyHostToDevice),
+        "copy to or from the device");
   costs.in_bytes_per_s = 5.0 * kPixels / since(start);
   costs.update_s = kernel_s(rolling) / 11;
   start = Clock::now();
-  check(cudaMemcpy(host.data(), result, kPixels * 4, cudaMemcpyDeviceToHost), "copying");
+  check(cudaMemcpy(host.data(), result, kPixels * 4, cudaMemcpyDeviceToHost),
+        "copy to or from the device");
   costs.out_bytes_per_s = 4.0 * kPixels / since(start);
   const Region pixel{0, 1, 0, 1};
   const CodeRows<std::uint8_t> rows{random.data(), kSide, kSide, kSide, 0, kSide};

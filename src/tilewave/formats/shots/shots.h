@@ -133,6 +133,7 @@ class ShotSummary {
   /// counts: entry b; pairs: entry b (b + 1) / 2 + a for a <= b, a single bit where a = b.
   std::vector<std::uint64_t>& table() { return table_; }
   void add_shots(std::uint64_t count) { shots_ += count; }
+  std::uint64_t shots() const { return shots_; }
 
   /// `shots N`, a line `D3 120` for every bit, then `D1 D3 7` for every pair that occurred.
   std::string text() const;

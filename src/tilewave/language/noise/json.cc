@@ -435,8 +435,14 @@ circuit::ReadoutRule read_readout(const Node& n) {
 
 // The text as a tree. A key that an object has twice is an error: only one of them would count.
 json parse_json(std::string_view text, const std::string& name) {
+  constexpr int kMostDepth = 64;            // a model needs 8
   std::vector<std::set<std::string>> keys;  // of the objects under way
-  return json::parse(text, [&](int, json::parse_event_t event, json& parsed) {
+  return json::parse(text, [&](int depth, json::parse_event_t event, json& parsed) {
+    if (depth > kMostDepth) {
+      throw Error(ExitCode::kInput, without_controls(name) +
+                                        ": its brackets are nested more than " +
+                                        std::to_string(kMostDepth) + " deep: is it a noise model?");
+    }
     if (event == json::parse_event_t::object_start) keys.emplace_back();
     if (event == json::parse_event_t::object_end) keys.pop_back();
     if (event == json::parse_event_t::key &&

@@ -362,15 +362,12 @@ class Parser {
     if (registers_.contains(h.name.text)) {
       lexer_->fail(h.name, concat({"'", h.name.text, "' is a register: choose another name"}));
     }
+    std::unordered_set<std::string_view> used;
     const auto list = [&](std::vector<std::string_view>& names, const char* what) {
       do {
         const Token t = new_name(what);
-        for (const auto* others : {&h.params, &h.qubits}) {
-          for (const std::string_view other : *others) {
-            if (other == t.text) {
-              lexer_->fail(t, concat({"the name '", t.text, "' is used twice"}));
-            }
-          }
+        if (!used.insert(t.text).second) {
+          lexer_->fail(t, concat({"the name '", t.text, "' is used twice"}));
         }
         names.push_back(t.text);
       } while (lexer_->accept(TokenKind::kComma));

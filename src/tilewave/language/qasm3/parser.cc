@@ -1,5 +1,6 @@
 // Recursive descent over the statements of OpenQASM 3; see syntax.h.
 #include <algorithm>
+#include <unordered_set>
 
 #include "tilewave/language/qasm3/syntax.h"
 
@@ -327,13 +328,11 @@ void Parser::gate(Stmt& s) {
     list_of([&] { d->qubits.push_back(new_name("a qubit")); },
             [&] { return lexer_.token().is('{'); });
   }
-  std::vector<std::string_view> names;
-  for (const Parameter& p : d->params) names.push_back(p.name.text);
+  std::unordered_set<std::string_view> names;
+  for (const Parameter& p : d->params) names.insert(p.name.text);
   for (const Token& q : d->qubits) {
-    if (std::find(names.begin(), names.end(), q.text) != names.end()) {
+    if (!names.insert(q.text).second)
       lexer_.fail(q, concat({"the name '", q.text, "' is used twice"}));
-    }
-    names.push_back(q.text);
   }
   d->body = block();
   s.definition = d;

@@ -154,8 +154,9 @@ std::size_t allow_shared(int device, const void* kernel, std::size_t shared_byte
   return most;
 }
 
-void check(cudaError_t status, const char* doing) {
+void check(cudaError_t status, const char* doing, const char* less) {
   if (status == cudaSuccess) return;
+  (void)cudaGetLastError();
   const std::string problem = std::string("cannot ") + doing;
   const std::string name = cudaGetErrorName(status);
   switch (status) {
@@ -184,10 +185,7 @@ void check(cudaError_t status, const char* doing) {
                       ": this program carries no machine code for the device: rebuild with its "
                       "architecture in CMAKE_CUDA_ARCHITECTURES");
     case cudaErrorMemoryAllocation:
-      throw Error(ExitCode::kResources,
-                  problem +
-                      ": device memory is exhausted: use fewer qubits, --precision single, or "
-                      "--device cpu");
+      throw Error(ExitCode::kResources, problem + ": device memory is exhausted: use " + less);
     case cudaErrorDevicesUnavailable:
     case cudaErrorDeviceUninitialized:
     case cudaErrorSystemNotReady:

@@ -84,8 +84,11 @@ CudaDevice use_device(int index);
 void connect(const std::vector<int>& devices);
 
 /// Throws Error(kResources) (device, driver, memory) or Error(kInternal) (the rest) unless `status`
-/// is success. `doing` completes "cannot ...": "copy a program to the device".
-void check(cudaError_t status, const char* doing);
+/// is success. `doing` completes "cannot ...": "copy a program to the device"; `less` is what to use
+/// where the memory of the device is exhausted. What the device remembers of the error is cleared,
+/// so that nobody reads it as the result of a later call.
+void check(cudaError_t status, const char* doing,
+           const char* less = "fewer qubits, --precision single, or --device cpu");
 
 /// Allows a kernel this much dynamic shared memory on the current device, which is `device`. That
 /// belongs to the kernel and not to who launches it, so it only grows: another user of the kernel may

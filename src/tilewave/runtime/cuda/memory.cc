@@ -22,7 +22,8 @@ Idle& idle() {
   return *one;
 }
 
-// Takes memory; where there is too little, again once idle memory of the device is given back.
+}  // namespace
+
 cudaError_t allocate(void** pointer, std::size_t num_bytes) {
   const cudaError_t status = driver().allocate(pointer, num_bytes);
   int device = 0;
@@ -39,8 +40,6 @@ cudaError_t allocate(void** pointer, std::size_t num_bytes) {
   }
   return driver().allocate(pointer, num_bytes);
 }
-
-}  // namespace
 
 void offer_idle(const void* owner, int device, std::function<void()> release) {
   const std::lock_guard lock(idle().mutex);

@@ -104,6 +104,8 @@ class PinnedBuffer {
 void offer_idle(const void* owner, int device, std::function<void()> release);
 /// Waits for a release that has begun.
 void withdraw_idle(const void* owner);
+/// Memory of the current device; where there is too little, once more when idle memory is given back.
+cudaError_t allocate(void** pointer, std::size_t num_bytes);
 
 /// A share of a device's memory reserved once, from which the arenas of several owners are cut as a
 /// stack: what is given back is free again once nothing above it is in use.

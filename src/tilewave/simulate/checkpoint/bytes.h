@@ -101,6 +101,7 @@ class ByteReader {
     list.resize(get_count(least_bytes));
   }
   bool is_done() const { return rest_.empty(); }
+  const std::string& name() const { return name_; }
   [[noreturn]] void fail() const {
     throw Error(ExitCode::kInput, name_ + ": the checkpoint is damaged: start the run anew");
   }

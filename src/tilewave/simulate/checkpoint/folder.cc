@@ -253,13 +253,21 @@ CheckpointFolder::CheckpointFolder(std::string folder, std::shared_ptr<runtime::
       find_checkpoint(resumed, old);
     });
   }
-  check_parts(gathered(part), "");
+  try {
+    check_parts(gathered(part), "");
+  } catch (...) {
+    unlock();  // a constructor that throws has no destructor
+    throw;
+  }
   if (is_root()) remove_leftovers(id_);
   id_ = agreed(id_);
 }
 
-CheckpointFolder::~CheckpointFolder() {
+CheckpointFolder::~CheckpointFolder() { unlock(); }
+
+void CheckpointFolder::unlock() noexcept {
   if (lock_ >= 0) ::close(lock_);
+  lock_ = -1;
 }
 
 // The root's, on all processes.

@@ -91,6 +91,7 @@ class CheckpointFolder {
               bool& is_named) const;
   std::string agreed(const std::string& id) const;
   void lock();
+  void unlock() noexcept;
   void find_checkpoint(const SavedRun* resumed, Old old);
   void remove_leftovers(const std::string& kept);
 

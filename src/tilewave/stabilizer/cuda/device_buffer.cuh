@@ -3,34 +3,35 @@
 
 #include <cuda_runtime.h>
 
-#include <string>
+#include <cstddef>
+#include <utility>
 #include <vector>
 
 #include "tilewave/base/error.h"
+#include "tilewave/runtime/cuda/driver.h"
+#include "tilewave/runtime/cuda/memory.h"
 
 namespace tilewave::stabilizer {
 
-inline void check_cuda(cudaError_t status, const char* what) {
-  if (status == cudaSuccess) return;
-  cudaGetLastError();  // not to be reported once more
-  throw Error(ExitCode::kResources,
-              std::string("GPU: ") + what + ": " + cudaGetErrorString(status));
+/// As runtime::cuda::check().
+inline void check_cuda(cudaError_t status, const char* doing) {
+  runtime::cuda::check(status, doing, "a smaller circuit, or --device cpu");
 }
 
 /// Makes a device the calling thread's. Throws Error(kResources) when there is none of this number.
-inline void use_gpu(int device) { check_cuda(cudaSetDevice(device), "choosing a device"); }
+inline void use_gpu(int device) { check_cuda(cudaSetDevice(device), "choose a device"); }
 
 /// The calling thread's device.
 inline int current_gpu() {
   int device = 0;
-  check_cuda(cudaGetDevice(&device), "asking for the device");
+  check_cuda(cudaGetDevice(&device), "ask for the device");
   return device;
 }
 
 struct DeviceStream {
   cudaStream_t stream = nullptr;
   DeviceStream() {
-    check_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "making a stream");
+    check_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "make a stream");
   }
   ~DeviceStream() { cudaStreamDestroy(stream); }
   DeviceStream(const DeviceStream&) = delete;
@@ -43,14 +44,20 @@ class DeviceBuffer {
  public:
   DeviceBuffer() = default;
   explicit DeviceBuffer(std::size_t count) : count_(count) {
-    if (count) check_cuda(cudaMalloc(&data_, count * sizeof(T)), "allocating memory");
+    void* data = nullptr;
+    if (count)
+      check_cuda(runtime::cuda::allocate(&data, count * sizeof(T)),
+                 "reserve memory for shots on the device");
+    data_ = static_cast<T*>(data);
   }
   explicit DeviceBuffer(const std::vector<T>& values) : DeviceBuffer(values.size()) {
     if (count_)
       check_cuda(cudaMemcpy(data_, values.data(), count_ * sizeof(T), cudaMemcpyHostToDevice),
-                 "copying a program");
+                 "copy a program to the device");
   }
-  ~DeviceBuffer() { cudaFree(data_); }
+  ~DeviceBuffer() {
+    if (data_) (void)runtime::cuda::driver().release(data_);
+  }
   DeviceBuffer(DeviceBuffer&& o) noexcept : data_(o.data_), count_(o.count_) { o.data_ = nullptr; }
   DeviceBuffer& operator=(DeviceBuffer&& o) noexcept {
     std::swap(data_, o.data_);

@@ -211,14 +211,14 @@ class GpuFrame : public GpuRows {
     const std::uint64_t block_bytes =
         std::max<std::uint64_t>(4, (num_rows + 31) / 32 * 4) * kBlockShots;
     int device = 0, processors = 1, resident = 1;
-    check_cuda(cudaGetDevice(&device), "asking for the device");
+    check_cuda(cudaGetDevice(&device), "ask for the device");
     check_cuda(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device),
-               "asking for the multiprocessors");
+               "ask for the multiprocessors");
     check_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
                    &resident, kernel_, static_cast<int>(threads_), shared_bytes_),
-               "asking for the occupancy");
+               "ask how many blocks fit");
     std::size_t free_bytes = 0, total_bytes = 0;
-    check_cuda(cudaMemGetInfo(&free_bytes, &total_bytes), "asking for the memory");
+    check_cuda(cudaMemGetInfo(&free_bytes, &total_bytes), "ask for the free memory");
     const std::uint64_t bytes = std::min<std::uint64_t>(std::uint64_t{1} << 30, free_bytes / 16);
     std::uint64_t blocks = std::max<std::uint64_t>(1, bytes / block_bytes);
     if (spills)

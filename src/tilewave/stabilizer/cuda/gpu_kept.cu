@@ -9,19 +9,19 @@ namespace {
 
 std::shared_ptr<void> device_memory(std::uint64_t num_bytes) {
   void* data = nullptr;
-  if (num_bytes > 0) check_cuda(cudaMalloc(&data, num_bytes), "allocating memory for shots");
+  if (num_bytes > 0) check_cuda(runtime::cuda::allocate(&data, num_bytes), "reserve memory for shots on the device");
   // Freeing waits for all work of the device: who read the memory last is done.
   return {data, [device = current_gpu()](void* p) {
             int before = 0;
             cudaGetDevice(&before);
             cudaSetDevice(device);
-            cudaFree(p);
+            (void)runtime::cuda::driver().release(p);
             cudaSetDevice(before);
           }};
 }
 void copy_on_device(void* to, const void* from, std::uint64_t bytes, cudaStream_t stream) {
   if (bytes > 0)
-    check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream), "copying rows");
+    check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream), "copy rows");
 }
 
 }  // namespace
@@ -94,7 +94,7 @@ std::uint64_t GpuRows::each_kept(
     } else {
       launch(s.seed, s.first_block, s.num_blocks, rows_[b].get(), b, streams[b].stream);
     }
-    check_cuda(cudaGetLastError(), "starting a kernel");
+    check_cuda(cudaGetLastError(), "start a kernel on the device");
   };
   const auto finish = [&](std::size_t j) {
     const KeptStretch& s = all[j];
@@ -116,7 +116,7 @@ std::uint64_t GpuRows::each_kept(
     if (j > 0) finish(j - 1);
   }
   if (!all.empty()) finish(all.size() - 1);
-  for (auto& s : streams) check_cuda(cudaStreamSynchronize(s.stream), "sampling");
+  for (auto& s : streams) check_cuda(cudaStreamSynchronize(s.stream), "finish the shots on the device");
   return sum;
 }
 
@@ -161,7 +161,7 @@ std::vector<DeviceShots> GpuRows::keep_on_device(const ShotRange& shots,
       if (kept >= shots.count / 2) continue;
       const std::shared_ptr<void> all = std::exchange(o.memory, device_memory(kept * o.row_bytes));
       copy_on_device(o.memory.get(), all.get(), kept * o.row_bytes, nullptr);
-      check_cuda(cudaStreamSynchronize(nullptr), "copying rows");
+      check_cuda(cudaStreamSynchronize(nullptr), "copy rows");
     }
     return out;
   }
@@ -195,13 +195,13 @@ std::vector<DeviceShots> GpuRows::keep_on_device(const ShotRange& shots,
     check_cuda(
         cudaMemcpyAsync(&ones, offsets + kept, sizeof ones, cudaMemcpyDeviceToHost, stream.stream),
         "copying a sum");
-    check_cuda(cudaStreamSynchronize(stream.stream), "listing ones");
+    check_cuda(cudaStreamSynchronize(stream.stream), "list ones");
     o.rows = static_cast<std::uint64_t>(ones), o.row_bytes = 4;
     o.memory = device_memory(o.rows * 4);
     list_ones(rows, first, bits, offsets, static_cast<std::uint32_t*>(o.memory.get()),
               stream.stream);
   }
-  check_cuda(cudaStreamSynchronize(stream.stream), "writing shots");
+  check_cuda(cudaStreamSynchronize(stream.stream), "write shots");
   return out;
 }
 

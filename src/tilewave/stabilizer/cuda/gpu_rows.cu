@@ -122,10 +122,11 @@ GpuTimes GpuRows::run(
   for (std::uint64_t done = 0; done < num_blocks; buffer ^= 1) {
     const std::uint64_t n = std::min(at_once, num_blocks - done);
     step(done, n, buffer, streams[buffer].stream);
-    check_cuda(cudaGetLastError(), "starting a kernel");
+    check_cuda(cudaGetLastError(), "start a kernel on the device");
     done += n;
   }
-  for (auto& s : streams) check_cuda(cudaStreamSynchronize(s.stream), "sampling");
+  for (auto& s : streams)
+    check_cuda(cudaStreamSynchronize(s.stream), "finish the shots on the device");
   GpuTimes t;
   t.total_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return t;
@@ -174,7 +175,7 @@ void GpuRows::start_packing(const std::uint32_t* rows, std::uint64_t num_shots, 
   pack_rows<<<static_cast<unsigned>((num_words + kThreads - 1) / kThreads), kThreads, 0, stream>>>(
       reinterpret_cast<const std::uint8_t*>(rows), stride_,
       static_cast<std::uint32_t>(packed_bytes()), last_byte, packed_[buffer].get(), num_words);
-  check_cuda(cudaGetLastError(), "starting to pack rows");
+  check_cuda(cudaGetLastError(), "start to pack rows");
 }
 
 GpuTimes GpuRows::fill(std::uint64_t seed, std::uint64_t first_block, std::uint64_t num_blocks,
@@ -188,7 +189,7 @@ GpuTimes GpuRows::fill(std::uint64_t seed, std::uint64_t first_block, std::uint6
                check_cuda(
                    cudaMemcpyAsync(rows + done * shots_ * row_stride(), made.get(),
                                    n * shots_ * row_stride(), cudaMemcpyDeviceToHost, stream),
-                   "copying shots");
+                   "copy shots from the device");
              });
 }
 
@@ -198,11 +199,11 @@ namespace {
 struct Table {
   explicit Table(std::uint64_t size)
       : device(std::max<std::uint64_t>(1, size)), host(device.count()) {
-    check_cuda(cudaMemset(device.get(), 0, device.count() * 8), "clearing counts");
+    check_cuda(cudaMemset(device.get(), 0, device.count() * 8), "clear counts");
   }
   void add_to(std::vector<std::uint64_t>& sum) {
     check_cuda(cudaMemcpy(host.data(), device.get(), host.size() * 8, cudaMemcpyDeviceToHost),
-               "copying counts");
+               "copy counts from the device");
     for (std::size_t k = 0; k < sum.size(); ++k) sum[k] += host[k];
   }
   DeviceBuffer<unsigned long long> device;
@@ -257,7 +258,7 @@ void GpuRows::start_count(std::uint64_t shots, std::uint64_t num_bits, unsigned 
                   static_cast<unsigned>((shots + block_shots - 1) / block_shots));
   count_rows<<<grid, block, 0, stream>>>(rows_[buffer].get(), static_cast<std::uint32_t>(words),
                                          shots, num_bits, counts);
-  check_cuda(cudaGetLastError(), "starting a count");
+  check_cuda(cudaGetLastError(), "start a count");
 }
 
 GpuTimes GpuRows::count(std::uint64_t seed, std::uint64_t first_block, std::uint64_t num_blocks,
@@ -293,7 +294,7 @@ GpuTimes GpuRows::pairs(std::uint64_t seed, std::uint64_t first_block, std::uint
                 std::min<std::uint64_t>(8192, (shots * 32 + kPairThreads - 1) / kPairThreads));
             count_pairs<<<blocks, kPairThreads, 0, stream>>>(rows_[buffer].get(), stride_ / 4,
                                                              shots, num_bits, table.device.get());
-            check_cuda(cudaGetLastError(), "starting a count of pairs");
+            check_cuda(cudaGetLastError(), "start a count of pairs");
           });
   table.add_to(sum);
   return t;
@@ -309,12 +310,12 @@ std::uint64_t GpuRows::count_kept(const ShotRange& shots, std::vector<std::uint6
     const cudaStream_t stream = streams[buffer].stream;
     std::uint32_t* const kept = kept_[buffer].get();
     launch_kept(s, rows_[buffer].get(), kept, buffer, stream);
-    check_cuda(cudaGetLastError(), "starting a kernel");
+    check_cuda(cudaGetLastError(), "start a kernel on the device");
     start_count(s.num_blocks * shots_, num_bits_, table.device.get(), buffer, stream);
     count_kept_rows(kept, s.num_blocks * shots_ / 32, table.device.get() + num_bits_, stream);
     buffer ^= 1;
   }
-  for (auto& s : streams) check_cuda(cudaStreamSynchronize(s.stream), "sampling");
+  for (auto& s : streams) check_cuda(cudaStreamSynchronize(s.stream), "finish the shots on the device");
   std::vector<std::uint64_t> sums(num_bits_ + 1);
   table.add_to(sums);
   if (ones.size() < num_bits_) ones.resize(num_bits_);
@@ -324,9 +325,12 @@ std::uint64_t GpuRows::count_kept(const ShotRange& shots, std::vector<std::uint6
 
 PinnedBuffer::PinnedBuffer(int device, std::size_t num_bytes) : num_bytes_(num_bytes) {
   use_gpu(device);
-  check_cuda(cudaMallocHost(reinterpret_cast<void**>(&data_), num_bytes),
-             "allocating page-locked memory");
+  void* data = nullptr;
+  check_cuda(runtime::cuda::driver().allocate_host(&data, num_bytes), "reserve page-locked memory");
+  data_ = static_cast<std::uint8_t*>(data);
 }
-PinnedBuffer::~PinnedBuffer() { cudaFreeHost(data_); }
+PinnedBuffer::~PinnedBuffer() {
+  if (data_) (void)runtime::cuda::driver().release_host(data_);
+}
 
 }  // namespace tilewave::stabilizer

@@ -15,7 +15,7 @@ unsigned blocks_for(std::uint64_t threads) {
   TW_CHECK(blocks < (std::uint64_t{1} << 31), "too many threads for one launch");
   return static_cast<unsigned>(blocks);
 }
-void check_start() { check_cuda(cudaGetLastError(), "starting to keep rows"); }
+void check_start() { check_cuda(cudaGetLastError(), "start to keep rows"); }
 
 __global__ void __launch_bounds__(kThreads)
     flag_rows(std::uint32_t* rows, std::uint64_t num_shots, std::uint64_t stride_words,
@@ -180,7 +180,7 @@ void RowOffsets::start(const std::uint32_t* kept, std::uint64_t num_words, cudaS
   std::size_t bytes = 0;
   scan(nullptr, bytes);
   if (scratch_.count() < bytes) scratch_ = DeviceBuffer<std::uint8_t>(bytes);
-  check_cuda(cudaMemsetAsync(sums_.get(), 0, sizeof(std::uint32_t), stream), "clearing a sum");
+  check_cuda(cudaMemsetAsync(sums_.get(), 0, sizeof(std::uint32_t), stream), "clear a sum");
   scan(scratch_.get(), bytes);
 }
 
@@ -189,7 +189,7 @@ std::uint64_t RowOffsets::total(cudaStream_t stream) {
   check_cuda(
       cudaMemcpyAsync(&all, sums_.get() + num_words_, sizeof all, cudaMemcpyDeviceToHost, stream),
       "copying a sum");
-  check_cuda(cudaStreamSynchronize(stream), "sampling");
+  check_cuda(cudaStreamSynchronize(stream), "finish the shots on the device");
   return all;
 }
 
@@ -227,7 +227,7 @@ void turn_rows(const ShotRows& rows, std::uint64_t first, std::uint64_t num_bits
 
 void list_offsets(const ShotRows& rows, std::uint64_t first, std::uint64_t num_bits,
                   std::int64_t* offsets, cudaStream_t stream) {
-  check_cuda(cudaMemsetAsync(offsets, 0, sizeof *offsets, stream), "clearing a sum");
+  check_cuda(cudaMemsetAsync(offsets, 0, sizeof *offsets, stream), "clear a sum");
   if (rows.count == 0) return;
   count_of_shots<<<blocks_for(rows.count), kThreads, 0, stream>>>(rows, first, first + num_bits,
                                                                   offsets + 1);

@@ -342,12 +342,12 @@ class GpuNearClifford : public GpuRows {
                                   shared_bytes_);
     check_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
                    &resident, kernel_, static_cast<int>(threads_), shared_bytes_),
-               "asking for the occupancy");
+               "ask how many blocks fit");
     std::uint64_t blocks =
         static_cast<std::uint64_t>(processors) * static_cast<std::uint64_t>(std::max(1, resident));
     if (spills) {
       std::size_t free_bytes = 0, total_bytes = 0;
-      check_cuda(cudaMemGetInfo(&free_bytes, &total_bytes), "asking for the memory");
+      check_cuda(cudaMemGetInfo(&free_bytes, &total_bytes), "ask for the free memory");
       const std::uint64_t bytes = std::min<std::uint64_t>(kDeviceBytes, free_bytes / 2);
       blocks = std::clamp<std::uint64_t>(bytes / 2 / (of_block * shot_bytes), 1, blocks);
       for (auto& slab : slabs_)
@@ -361,11 +361,11 @@ class GpuNearClifford : public GpuRows {
     std::uint32_t* const rows =
         frames_->make_rows(s.seed, s.first_shot / block_shots(), num_blocks, buffer, stream);
     std::uint32_t *const list = list_[buffer].get(), *const size = list_size_[buffer].get();
-    check_cuda(cudaMemsetAsync(size, 0, sizeof *size, stream), "clearing a list");
+    check_cuda(cudaMemsetAsync(size, 0, sizeof *size, stream), "clear a list");
     const auto blocks = static_cast<unsigned>((s.shots + kSelectThreads - 1) / kSelectThreads);
     select_shots<<<blocks, kSelectThreads, 0, stream>>>(view_, checks, s, rows, out, kept, list,
                                                         size);
-    check_cuda(cudaGetLastError(), "starting to select shots");
+    check_cuda(cudaGetLastError(), "start to select shots");
     kernel_<<<blocks_, threads_, shared_bytes_, stream>>>(view_, checks, s, rows, out, kept, list,
                                                           size, slabs_[buffer].get());
   }

@@ -286,7 +286,7 @@ SparseWindows windows_for(const SparseProgram& p, std::uint64_t bytes) {
 std::uint64_t window_bytes() {
   int bytes = 0;
   check_cuda(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, current_gpu()),
-             "asking for shared memory");
+             "ask for shared memory");
   return static_cast<std::uint64_t>(bytes) - kThreads * sizeof(std::uint32_t);
 }
 

@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+"""kill_chain.py TILEWAVE tcp|MPIEXEC [--ranks 1,2,4] [--kills 20] [--seconds 600] [--qubits 22] [--seed N]: run by hand.
+
+One run of about so many seconds is killed (kill -9, all its processes) at random moments and resumed each time, until it has been
+killed often enough and comes to its end; its state is compared bit by bit, and its counts, with those of a run from the same first
+checkpoint that nobody disturbs. From a checkpoint in the middle of the chain it is also resumed on twice and half the ranks, and the
+counts are compared. Prints a line a number of ranks, and ends with 1 where anything differs.
+"""
+import argparse
+import os
+import random
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser.add_argument("tilewave")
+parser.add_argument("mpiexec")
+parser.add_argument("--ranks", default="1,2,4")
+parser.add_argument("--kills", type=int, default=20)
+parser.add_argument("--seconds", type=float, default=600)
+parser.add_argument("--qubits", type=int, default=22)
+parser.add_argument("--seed", type=int, default=None)
+parser.add_argument("--folder", default=None, help="where states and checkpoints go (default: the folder for temporary files)")
+flags = parser.parse_args()
+sys.argv = [sys.argv[0], flags.tilewave, flags.mpiexec]
+
+from launch import HEAD, MPIEXEC, TILEWAVE, check, end, finish, start, start_by_variables  # noqa: E402
+
+SEED = random.randrange(10**6) if flags.seed is None else flags.seed
+r = random.Random(SEED)
+THREADS = str(min(2, os.cpu_count()))
+
+
+def layered_circuit(layers):
+    draw = random.Random(layers)
+    n = flags.qubits
+    lines = [f"qreg q[{n}];", f"creg c[{n}];"]
+    for _ in range(layers):
+        lines += [f"u3({draw.uniform(0, 3)},{draw.uniform(0, 3)},{draw.uniform(0, 3)}) q[{q}];" for q in range(n)]
+        for _ in range(n // 2):
+            a, b = draw.sample(range(n), 2)
+            lines.append(f"cx q[{a}],q[{b}];")
+    return HEAD + "\n".join(lines) + "\nmeasure q -> c;\n"
+
+
+def start_ranks(ranks, *words):
+    if ranks == 1:
+        return [start([TILEWAVE, *map(str, words)], {"OMP_NUM_THREADS": THREADS})]
+    if MPIEXEC == "tcp":
+        return start_by_variables(ranks, *words, env={"OMP_NUM_THREADS": "1"})
+    return [start([MPIEXEC, "-np", str(ranks), TILEWAVE, *map(str, words)], {"OMP_NUM_THREADS": "1"})]
+
+
+def run(ranks, *words):
+    begin = time.monotonic()
+    done = [finish(p, 3600) for p in start_ranks(ranks, *words)]
+    return max(code for code, _, _ in done), done[0][1], "".join(err for _, _, err in done), time.monotonic() - begin
+
+
+def children_of(pid):
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue  # it is gone
+        if int(fields[1]) == pid:
+            found.append(int(stat.parent.name))
+    return found
+
+
+def kill(processes):
+    """All at once, in any order; of a launcher's one, and the launcher ends the others."""
+    victims = [p.pid for p in processes]
+    if len(processes) == 1 and (ranks := children_of(victims[0])):
+        victims = [r.choice(ranks)]
+    r.shuffle(victims)
+    for victim in victims:
+        try:
+            os.kill(victim, 9)
+        except ProcessLookupError:
+            pass
+    for process in processes:
+        process.communicate(timeout=60)
+
+
+def chain(ranks, folder):
+    # how many layers take so long, from a short run of their passes
+    circuit, few, few_s = folder / "c.qasm", 20, 0.0
+    words = ["run", circuit, "--shots", 2000, "--seed", 5, "--quiet"]
+    while few_s < min(10, flags.seconds / 3):
+        few *= 2
+        circuit.write_text(layered_circuit(few))
+        code, _, err, few_s = run(ranks, *words)
+        check(code == 0, f"{ranks} ranks: {err}")
+    circuit.write_text(layered_circuit(int(few * flags.seconds / few_s)))
+    begin, going, middle = folder / "begin", folder / "going", folder / "middle"
+    states = [folder / "undisturbed.npy", folder / "killed.npy"]
+    processes = start_ranks(ranks, *words, "--checkpoint", begin, "--checkpoint-every", "10h", "--state", states[0])
+    while not (begin / "checkpoint").exists() and processes[0].poll() is None:
+        time.sleep(0.01)
+    kill(processes)  # the first checkpoint holds the plan: both runs start from it
+    code, counts, err, whole_s = run(ranks, *words, "--resume", begin, "--state", states[0])
+    check(code == 0, f"{ranks} ranks, undisturbed: {code} {err}")
+    shutil.copytree(begin, going)
+    kills, lives, killed_s, renewed = 0, 0, 0.0, 0
+    every = max(whole_s / 100, 0.05)
+    again = [*words, "--resume", going, "--checkpoint", going, "--checkpoint-every", f"{every:.3f}s", "--state", states[1]]
+    # how long a life is before it is further than the one before: its first checkpoint
+    start_s = time.monotonic()
+    was = (going / "checkpoint").read_bytes()
+    processes = start_ranks(ranks, *again)
+    while (going / "checkpoint").exists() and (going / "checkpoint").read_bytes() == was and processes[0].poll() is None:
+        time.sleep(0.01)
+    head_s = time.monotonic() - start_s
+    kill(processes)
+    while kills < flags.kills:
+        start_s = time.monotonic()
+        was = (going / "checkpoint").read_bytes()
+        processes = start_ranks(ranks, *again)
+        time.sleep(head_s * r.uniform(0.5, 1.5) + r.uniform(0, 1.5) * whole_s / flags.kills)
+        lives += 1
+        lives_on = all(p.poll() is None for p in processes)
+        if lives_on:
+            kill(processes)
+        if lives_on and (going / "checkpoint").exists():
+            kills += 1
+            renewed += (going / "checkpoint").read_bytes() != was
+            if kills == flags.kills // 2:
+                shutil.copytree(going, middle)
+        else:  # it came to its end too soon, all was printed and written: from the middle again
+            if not lives_on:
+                done = [finish(p) for p in processes]
+                check(done[0][0] == 0 and done[0][1] == counts, f"{ranks} ranks, resumed: {done}")
+            check(states[0].read_bytes() == states[1].read_bytes(), f"{ranks} ranks: the same bits (seed {SEED})")
+            shutil.rmtree(going)
+            shutil.copytree(middle if middle.exists() else begin, going)
+        killed_s += time.monotonic() - start_s
+    code, out, err, last_s = run(ranks, *again)
+    same = code == 0 and out == counts and states[0].read_bytes() == states[1].read_bytes()
+    check(renewed > 0, f"{ranks} ranks: no life was further than the one before")
+    check(same, f"{ranks} ranks, killed {kills} times: {code} {err} (seed {SEED})")
+    check(not any(going.iterdir()), f"{ranks} ranks: nothing stays behind: {list(going.iterdir())}")
+    others = sorted({max(1, ranks // 2), 2 * ranks} - {ranks})
+    for other in others:
+        code, out, err, _ = run(other, *words, "--resume", middle, "--state", states[1])
+        check(code == 0 and out == counts, f"{ranks} ranks, resumed on {other}: {code} {err}")
+    print(f"{ranks} ranks: {whole_s:.0f} s undisturbed; killed {kills} times in {lives} lives of {killed_s:.0f} s, {renewed} of which "
+          f"went on, then {last_s:.0f} s to the "
+          f"end; bits {'the same' if same else 'DIFFER'}; resumed on {' and '.join(map(str, others))} ranks", flush=True)
+
+
+print("seed", SEED, flush=True)
+for number in flags.ranks.split(","):
+    with tempfile.TemporaryDirectory(dir=flags.folder) as name:
+        chain(int(number), Path(name))
+end()
