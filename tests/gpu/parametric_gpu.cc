@@ -35,10 +35,17 @@ std::vector<std::complex<double>> random_states(Random& random, std::uint32_t n,
   return states;
 }
 
+/// Whether a block of threads has room for a tile of 2^12 amplitudes, sums and what is beside them.
+bool fits(Precision precision) {
+  const std::uint64_t tile = (precision == Precision::kDouble ? 16 : 8) << 12;
+  return tile + (18 << 10) <= runtime::cuda_devices().front().shared_bytes;
+}
+
 class Devices : public testing::TestWithParam<Precision> {
  protected:
   void SetUp() override {
     if (runtime::cuda_devices().empty()) GTEST_SKIP() << "no CUDA device";
+    if (!fits(GetParam())) GTEST_SKIP() << "too little shared memory, which another test looks at";
   }
   double tolerance() const { return GetParam() == Precision::kDouble ? 2e-12 : 2e-4; }
 };
@@ -176,6 +183,24 @@ TEST_P(Devices, give_many_more_sets_than_blocks) {
     f.vjp({values.data() + 3 * set, 1}, v.data(), &one, gradient);
     EXPECT_NEAR(one, e[set], 10 * tolerance());
     for (std::size_t k = 0; k < 3; ++k) EXPECT_NEAR(gradient[k], g[3 * set + k], 100 * tolerance());
+  }
+}
+
+// As devices of compute capability 7.5 have: TILEWAVE_TEST_CUDA=75 parametric_gpu.
+TEST(SmallDevices, say_what_they_lack) {
+  if (runtime::cuda_devices().empty() || fits(Precision::kDouble))
+    GTEST_SKIP() << "no CUDA device, or one with enough shared memory";
+  Random random(1);
+  const Circuit c = random_circuit(random, 14, 2, 10);
+  const std::vector<double> values = random.angles(2);
+  try {
+    const Function f(c, {random_observable(random, 14, 4)}, on_device(Precision::kDouble));
+    double e = 0;
+    f.expectations({values.data(), 1}, &e);
+    FAIL() << "nothing was thrown";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ExitCode::kResources);
+    EXPECT_NE(std::string(e.what()).find("KiB of shared memory"), std::string::npos) << e.what();
   }
 }
 

@@ -65,10 +65,8 @@ void run_kernels(const std::vector<int>& sizes, int num_seeds, bool turned = fal
   rc::use_device(0);
   rc::Stream stream;
   rc::DeviceArena arena(std::size_t{128} << 20, "test states");
-  const std::size_t num_kernels = cuda::num_tile_kernels<T>(runtime::cuda_devices().front());
   bool crosses = false;
-  for (std::size_t kernel = 0; kernel < num_kernels; ++kernel) {
-    cuda::TileLauncher<T> launcher(kernel);
+  for (cuda::TileLauncher<T>& launcher : cuda::tile_launchers<T>(runtime::cuda_devices().front())) {
     const tile::Shape shape = launcher.shape();
     crosses = crosses || shape.block_bits;
     double worst_of_kernel = 0;
@@ -87,6 +85,7 @@ void run_kernels(const std::vector<int>& sizes, int num_seeds, bool turned = fal
         options.turned = turned;
         tile::ChunkLimits limits;
         if (seed % 3 == 2) limits = {2600, 3, 2, 2600};
+        limits = tile::within_block(limits, shape);
         std::mt19937_64 rng(static_cast<std::uint64_t>(1000 * seed + n));
         const Plan plan = tile::random_pass(options, rng);
         const tile::TilePass program = tile::lower_pass(plan, 0, shape, limits, 1 + seed % 4);
@@ -135,8 +134,7 @@ void run_compiled(PassKind kind, int num_seeds, std::set<std::uint32_t>& kinds) 
     std::vector<std::byte> numbers;
     std::string name;
   };
-  std::vector<cuda::TileLauncher<T>> launchers;
-  for (std::size_t k = 0; k < cuda::num_tile_kernels<T>(device); ++k) launchers.emplace_back(k);
+  std::vector<cuda::TileLauncher<T>> launchers = cuda::tile_launchers<T>(device);
   std::vector<Case> cases;
   for (std::size_t k = 0; k < launchers.size(); ++k) {
     const tile::Shape shape = launchers[k].shape();
@@ -155,6 +153,7 @@ void run_compiled(PassKind kind, int num_seeds, std::set<std::uint32_t>& kinds) 
       options.matrices = seed % 2 == 0;
       tile::ChunkLimits limits;
       if (seed % 3 == 2) limits = {2600, 3, 2, 2600};
+      limits = tile::within_block(limits, shape);
       std::mt19937_64 rng(static_cast<std::uint64_t>(500 + seed));
       Plan plan = kind == PassKind::kChains ? tile::random_chain(options, rng)
                                             : tile::random_pass(options, rng);
@@ -217,7 +216,7 @@ TEST_F(TileConformance, blocks_that_take_turns) {
   rc::use_device(0);
   rc::Stream stream;
   rc::DeviceArena arena(std::size_t{128} << 20, "test states");
-  cuda::TileLauncher<float> launcher(0);
+  cuda::TileLauncher<float> launcher = cuda::state_launchers<float>(device).front();
   bool tried = false;
   for (std::uint64_t seed = 0; seed < 20 && !tried; ++seed) {
     const tile::Shape shape = launcher.shape();

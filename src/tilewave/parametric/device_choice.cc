@@ -9,6 +9,10 @@ namespace {
 
 constexpr std::uint32_t kLeastDeviceQubits = 16;  // below, starting kernels takes longer than a CPU
 
+// What a block of threads needs at most: see cuda/pass_kernels.cuh.
+constexpr int kTileQubits = 12;
+constexpr std::uint64_t kBesideTileBytes = std::uint64_t{18} << 10;
+
 }  // namespace
 
 int cuda_device_for(const DeviceSet& devices, std::uint32_t num_qubits, Precision precision) {
@@ -18,7 +22,13 @@ int cuda_device_for(const DeviceSet& devices, std::uint32_t num_qubits, Precisio
     if (present.empty()) return -1;
     const std::uint64_t amplitude = precision == Precision::kDouble ? 16 : 8;
     const std::uint64_t needed = 2 * (amplitude << num_qubits);
-    return needed + needed / 25 <= present.front().total_memory_bytes ? present.front().index : -1;
+    const std::uint64_t tile = (amplitude << kTileQubits) + kBesideTileBytes;
+    for (const runtime::CudaDevice& device : present) {
+      if (device.has_code && tile <= device.shared_bytes &&
+          needed + needed / 25 <= device.total_memory_bytes)
+        return device.index;
+    }
+    return -1;
   }
   if (devices.is_cpu()) return -1;
   if (devices.has_cpu() || devices.cuda().size() != 1)

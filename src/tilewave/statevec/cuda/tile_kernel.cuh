@@ -37,12 +37,11 @@ __device__ __forceinline__ std::uint64_t param_at(std::uint32_t address) {
   return x;
 }
 
-/// An operation beyond those in the parameters; the reductions tell the compiler that it is the
-/// same for all threads.
+/// An operation beyond those in the parameters.
 template <class T>
 __device__ __forceinline__ ListedOp far_op(const PassArguments<T>& args, std::uint32_t k) {
   const uint2 op = __ldg(tile::table<uint2>(args.tables, args.frame.far_ops) + k);
-  return {{__reduce_or_sync(0xffffffffu, op.x)}, __reduce_or_sync(0xffffffffu, op.y)};
+  return {{tile::same_in_warp(op.x)}, tile::same_in_warp(op.y)};
 }
 
 /// Reads each operation of the program, and jumps to its code.
