@@ -98,11 +98,12 @@ __global__ void __launch_bounds__(1 << (K - RB), MinBlocks)
   run_tile_pass<T, K, RB, 0>(args.frame, args, Interpreter<T, K, RB, 0, Set>{args});
 }
 
-/// The same on tiles of two blocks.
+/// The same on tiles of two blocks; empty in code for devices without clusters.
 template <class T, int K, int RB, int MinBlocks, tile::OpSet Set>
 __global__ void TW_CLUSTER_OF(2) __launch_bounds__(1 << (K - RB), MinBlocks)
     wide_tile_pass_kernel(const __grid_constant__ PassArguments<T> args) {
-  run_tile_pass<T, K, RB, 1>(args.frame, args, Interpreter<T, K, RB, 1, Set>{args});
+  if constexpr (kHasClusters)
+    run_tile_pass<T, K, RB, 1>(args.frame, args, Interpreter<T, K, RB, 1, Set>{args});
 }
 
 }  // namespace tilewave::statevec::cuda
