@@ -74,7 +74,7 @@ function(tw_room name)
     if(TW_HAVE_CUDA AND device)
       target_link_libraries(${lib} PUBLIC CUDA::cudart_static)
       target_compile_options(${lib} PRIVATE
-        $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall $<$<BOOL:${TW_WERROR}>:-Werror=all-warnings> --expt-relaxed-constexpr>)
+        $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall $<$<BOOL:${TW_WERROR}>:-Werror=all-warnings> --expt-relaxed-constexpr ${TW_CUDA_COMPRESS}>)
     endif()
   else()
     add_library(${lib} INTERFACE)

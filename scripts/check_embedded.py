@@ -37,8 +37,15 @@ def compile_problems(root, headers, first):
     program, strings = ctypes.c_void_p(), ctypes.c_char_p * len(headers)
     nvrtc.nvrtcCreateProgram(ctypes.byref(program), f'#include "{first}"\n'.encode(), b"program.cu", len(headers),
                              strings(*(t.encode() for t in headers.values())), strings(*(n.encode() for n in headers)))
-    options = [b"--gpu-architecture=sm_90", b"--std=c++20", b"-default-device"]
-    if nvrtc.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options)) == 0:
+    count = ctypes.c_int()
+    nvrtc.nvrtcGetNumSupportedArchs(ctypes.byref(count))
+    supported = (ctypes.c_int * count.value)()
+    nvrtc.nvrtcGetSupportedArchs(supported)
+    for architecture in supported:
+        options = [f"--gpu-architecture=sm_{architecture}".encode(), b"--std=c++20", b"-default-device"]
+        if architecture >= 75 and nvrtc.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options)) != 0:
+            break
+    else:
         return ""
     size = ctypes.c_size_t()
     nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size))

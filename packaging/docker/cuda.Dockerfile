@@ -7,7 +7,7 @@ RUN apt-get update && apt-get install -y --no-install-recommends \
     && rm -rf /var/lib/apt/lists/*
 COPY . /source
 WORKDIR /source
-ARG ARCHITECTURES="80-real;90-real;100-real;100-virtual"
+ARG ARCHITECTURES="75-real;80-real;86-real;90-real;100;120-real"
 RUN cmake --preset cuda-release -DCMAKE_CUDA_ARCHITECTURES="$ARCHITECTURES" -DTW_MPI=OFF -DTW_BUILD_TESTS=OFF \
     && cmake --build build/cuda-release --target tilewave tilewave_share \
     && cmake --install build/cuda-release --prefix /opt/tilewave --component program --strip

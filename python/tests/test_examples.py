@@ -22,6 +22,12 @@ def test_example(path, tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_outputs_in_documents():
+    done = subprocess.run([sys.executable, ROOT / "scripts/print_docs.py", os.environ["TILEWAVE"], "--python", sys.executable, "--check"],
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 @pytest.mark.parametrize("part, module", [("pennylane", "pennylane"), ("cirq", "cirq"), ("braket", "braket.default_simulator")])
 def test_a_missing_package_is_named(part, module):
     code = f"import sys; sys.modules[{module!r}] = None; import tilewave.{part}"

@@ -15,6 +15,7 @@ PLAIN = {"OMP_NUM_THREADS": "", "TILEWAVE_MPI": "", "XDG_CACHE_HOME": ""}
 
 def findings(**env):
     told = tilewave("doctor", "--json", env={**PLAIN, **env}).json()
+    c.check(bool(told["cuda_code"]) == told["cuda_built"], f"a build with CUDA says what code it holds: {told['cuda_code']}")
     for one in told["findings"]:
         keys = ["name", "state", "found"] + (["cost", "mend"] if one["state"] == "lack" else [])
         c.check(list(one) == keys and one["state"] in ("ok", "lack") and all(one.values()), f"{one}")

@@ -12,6 +12,7 @@ def comb(counts):
 PROMISES = {
     "bell": lambda counts: set(counts) == {"00", "11"},
     "ghz_24": lambda counts: set(counts) == {"0" * 24, "1" * 24},
+    "ghz_5000": lambda counts: set(counts) == {"00", "11"},
     "qft_20": comb,
     "walkthrough": lambda counts: set(counts) == {"001", "100"},
     "grover_3": lambda counts: counts["101"] > 850,

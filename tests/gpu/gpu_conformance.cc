@@ -10,8 +10,8 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/circuit/families.h"
-#include "tilewave/runtime/machine.h"
 #include "tilewave/runtime/cuda/jit_cache.h"
+#include "tilewave/runtime/machine.h"
 #include "tilewave/statevec/state.h"
 #include "tilewave/statevec/testing/reference.h"
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <set>
 
@@ -11,6 +12,7 @@
 #include "tilewave/circuit/families.h"
 #include "tilewave/runtime/cuda/driver.h"
 #include "tilewave/runtime/cuda/jit_cache.h"
+#include "tilewave/runtime/gpu_code.h"
 #include "tilewave/statevec/state.h"
 #include "tilewave/statevec/sweep.h"
 
@@ -30,6 +32,9 @@ class FakeDriver : public runtime::cuda::Driver {
     return device_memory.empty() && host_memory.empty() && streams.empty();
   }
 
+  int capability = runtime::built_gpu_code().back().capability;
+  std::size_t shared_bytes = std::size_t{227} << 10;
+  int clusters = 0;
   int version = 12000;  ///< the newest CUDA that the driver serves; 0: there is no driver
   cudaError_t driver_version(int* told) override {
     *told = version;
@@ -41,6 +46,11 @@ class FakeDriver : public runtime::cuda::Driver {
   }
   cudaError_t device_properties(cudaDeviceProp* p, int) override {
     *p = {};
+    std::strcpy(p->name, "Fake GPU");
+    p->major = capability / 10;
+    p->minor = capability % 10;
+    p->sharedMemPerBlockOptin = shared_bytes;
+    p->clusterLaunch = clusters;
     p->multiProcessorCount = 132;
     p->totalGlobalMem = std::size_t{1} << 37;
     return cudaSuccess;
@@ -134,6 +144,65 @@ TEST(GpuFaults, no_device_and_an_old_driver) {
   EXPECT_TRUE(fake.nothing_leaked());
 }
 
+TEST(GpuFaults, a_device_that_the_build_has_no_code_for_is_named) {
+  FakeDriver fake;
+  runtime::cuda::ScopedDriver scope(&fake);
+  fake.capability = 30;
+  const std::string why =
+      failure([] { make_cuda_state(4, Precision::kDouble); }, ExitCode::kResources);
+  EXPECT_NE(why.find("no code for Fake GPU (compute capability 3.0; it holds "), std::string::npos)
+      << why;
+  EXPECT_NE(why.find("CMAKE_CUDA_ARCHITECTURES=30"), std::string::npos) << why;
+  std::string problem;
+  EXPECT_TRUE(runtime::cuda_devices(&problem).empty());
+  EXPECT_EQ(problem, why);
+}
+
+// Shared memory of devices of compute capability 7.5, 8.6, 8.0 and 9.0.
+TEST(GpuFaults, smaller_devices_are_given_what_they_can_run) {
+  struct Row {
+    std::size_t kib;
+    int double_tile, single_tile;
+  };
+  bool has_wide = false;
+  for (const Row& row : {Row{64, 11, 12}, Row{99, 12, 13}, Row{163, 12, 13}, Row{227, 12, 13}}) {
+    for (const bool clusters : {false, true}) {
+      for (const Precision precision : {Precision::kDouble, Precision::kSingle}) {
+        const bool is_double = precision == Precision::kDouble;
+        FakeDriver fake;
+        runtime::cuda::ScopedDriver scope(&fake);
+        fake.shared_bytes = row.kib << 10;
+        fake.clusters = clusters;
+        auto state = make_cuda_state(15, precision);
+        const CostModel cost = state->plan_options().cost;
+        EXPECT_EQ(cost.tile_qubits, is_double ? row.double_tile : row.single_tile) << row.kib;
+        // the code must have been compiled for clusters, too
+        const bool wide =
+            clusters && is_double && row.kib > 64 && runtime::cuda_devices().front().has_clusters;
+        EXPECT_EQ(cost.wide_tile_qubits, wide ? 13 : 0) << row.kib;
+        has_wide = has_wide || wide;
+        for (std::uint32_t gates : {10u, 100u, 1000u}) {
+          circuit::Circuit c(15);
+          for (std::uint32_t k = 0; k < gates; ++k) {
+            c.add_gate(circuit::GateId::kH, {k % 12});
+            c.add_gate(circuit::GateId::kT, {k * 7 % 15});
+            c.add_gate(circuit::GateId::kCz, {k * 5 % 15, (k * 5 + 1 + k % 11) % 15});
+          }
+          state->apply(c, c.ops());
+        }
+        EXPECT_GT(fake.largest_shared, std::size_t{32} << 10);
+        EXPECT_LE(fake.largest_shared, fake.shared_bytes) << row.kib << " KiB";
+      }
+    }
+  }
+  FakeDriver fake;
+  EXPECT_EQ(has_wide, fake.capability >= 90);
+  runtime::cuda::ScopedDriver scope(&fake);
+  fake.shared_bytes = std::size_t{48} << 10;
+  const auto make = [] { make_cuda_state(4, Precision::kDouble); };
+  EXPECT_NE(failure(make, ExitCode::kResources).find("48 KiB of shared memory"), std::string::npos);
+}
+
 /// One on which compiled kernels are found, or not.
 class JitDriver : public FakeDriver {
  public:
@@ -192,9 +261,9 @@ TEST(GpuFaults, kernels_that_cannot_be_loaded_leave_their_passes_to_the_interpre
 }
 
 TEST(GpuFaults, what_else_compiles_is_refused) {
-  EXPECT_NE(
-      failure([] { runtime::cuda::JitCache::set_use("yes"); }, ExitCode::kUsage).find("off, auto or all"),
-      std::string::npos);
+  EXPECT_NE(failure([] { runtime::cuda::JitCache::set_use("yes"); }, ExitCode::kUsage)
+                .find("off, auto or all"),
+            std::string::npos);
 }
 
 TEST(GpuFaults, exhausted_memory_names_needed_and_free_and_leaks_nothing) {

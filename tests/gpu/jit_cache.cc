@@ -117,7 +117,8 @@ TEST(JitCache, says_why_there_is_none) {
   EXPECT_EQ(device.num_loaded, 1);
   EXPECT_EQ(cache->why_not(*wrong), "a word that does not belong here");
   EXPECT_EQ(cache->refusal(), "a word that does not belong here");
-  EXPECT_NE(statevec::refused_passes().find("(a word that does not belong here)"), std::string::npos);
+  EXPECT_NE(statevec::refused_passes().find("(a word that does not belong here)"),
+            std::string::npos);
   EXPECT_NE(cache->why_not(*refused), "");
 }
 

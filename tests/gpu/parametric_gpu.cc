@@ -40,6 +40,12 @@ std::vector<std::complex<double>> random_states(Random& random, std::uint32_t n,
   return states;
 }
 
+/// Whether a block of threads has room for a tile of 2^12 amplitudes, sums and what is beside them.
+bool fits(Precision precision) {
+  const std::uint64_t tile = (precision == Precision::kDouble ? 16 : 8) << 12;
+  return tile + (18 << 10) <= runtime::cuda_devices().front().shared_bytes;
+}
+
 // By the interpreter, and by kernels that are compiled for each function.
 class Devices : public testing::TestWithParam<std::tuple<Precision, bool>> {
  protected:
@@ -47,6 +53,7 @@ class Devices : public testing::TestWithParam<std::tuple<Precision, bool>> {
 
   void SetUp() override {
     if (runtime::cuda_devices().empty()) GTEST_SKIP() << "no CUDA device";
+    if (!fits(precision())) GTEST_SKIP() << "too little shared memory, which another test looks at";
     JitCache::set_use(compiles() ? "all" : "off");
     std::string why;
     if (compiles() && !JitCache::of_process(&why)) GTEST_SKIP() << "NO COMPILER: " << why;
@@ -250,6 +257,24 @@ TEST_P(Devices, refuse_metric_tensors) {
   const double values[] = {0.1, 0.2};
   double metric[4];
   EXPECT_THROW(Function(c, {}, on_device(precision())).metric_tensor({values, 1}, metric), Error);
+}
+
+// As devices of compute capability 7.5 have: TILEWAVE_TEST_CUDA=75 parametric_gpu.
+TEST(SmallDevices, say_what_they_lack) {
+  if (runtime::cuda_devices().empty() || fits(Precision::kDouble))
+    GTEST_SKIP() << "no CUDA device, or one with enough shared memory";
+  Random random(1);
+  const Circuit c = random_circuit(random, 14, 2, 10);
+  const std::vector<double> values = random.angles(2);
+  try {
+    const Function f(c, {random_observable(random, 14, 4)}, on_device(Precision::kDouble));
+    double e = 0;
+    f.expectations({values.data(), 1}, &e);
+    FAIL() << "nothing was thrown";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ExitCode::kResources);
+    EXPECT_NE(std::string(e.what()).find("KiB of shared memory"), std::string::npos) << e.what();
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(

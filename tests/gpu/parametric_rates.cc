@@ -57,9 +57,9 @@ double median_ms(std::vector<double> times) {
 
 int main(int argc, char** argv) {
   if (argc < 6) {
-    std::fprintf(
-        stderr,
-        "usage: parametric_rates cpu|cuda:0 layers|tfim QUBITS LAYERS double|single [SETS [SECONDS]]\n");
+    std::fprintf(stderr,
+                 "usage: parametric_rates cpu|cuda:0 layers|tfim QUBITS LAYERS double|single [SETS "
+                 "[SECONDS]]\n");
     return 2;
   }
   const auto n = static_cast<std::uint32_t>(std::atoi(argv[3]));

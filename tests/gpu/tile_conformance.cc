@@ -7,8 +7,8 @@
 #include <limits>
 
 #include "tilewave/runtime/cuda/driver.h"
-#include "tilewave/runtime/machine.h"
 #include "tilewave/runtime/cuda/jit_cache.h"
+#include "tilewave/runtime/machine.h"
 #include "tilewave/statevec/cuda/jit_files.h"
 #include "tilewave/statevec/cuda/tile_launch.h"
 #include "tilewave/statevec/tile/jit_source.h"
@@ -66,10 +66,8 @@ void run_kernels(const std::vector<int>& sizes, int num_seeds, bool turned = fal
   rc::use_device(0);
   rc::Stream stream;
   rc::DeviceArena arena(std::size_t{128} << 20, "test states");
-  const std::size_t num_kernels = cuda::num_tile_kernels<T>(runtime::cuda_devices().front());
   bool crosses = false;
-  for (std::size_t kernel = 0; kernel < num_kernels; ++kernel) {
-    cuda::TileLauncher<T> launcher(kernel);
+  for (cuda::TileLauncher<T>& launcher : cuda::tile_launchers<T>(runtime::cuda_devices().front())) {
     const tile::Shape shape = launcher.shape();
     crosses = crosses || shape.block_bits;
     double worst_of_kernel = 0;
@@ -88,6 +86,7 @@ void run_kernels(const std::vector<int>& sizes, int num_seeds, bool turned = fal
         options.turned = turned;
         tile::ChunkLimits limits;
         if (seed % 3 == 2) limits = {2600, 3, 2, 2600};
+        limits = tile::within_block(limits, shape);
         std::mt19937_64 rng(static_cast<std::uint64_t>(1000 * seed + n));
         const Plan plan = tile::random_pass(options, rng);
         const tile::TilePass program = tile::lower_pass(plan, 0, shape, limits, 1 + seed % 4);
@@ -136,8 +135,7 @@ void run_compiled(PassKind kind, int num_seeds, std::set<std::uint32_t>& kinds) 
     std::vector<std::byte> numbers;
     std::string name;
   };
-  std::vector<cuda::TileLauncher<T>> launchers;
-  for (std::size_t k = 0; k < cuda::num_tile_kernels<T>(device); ++k) launchers.emplace_back(k);
+  std::vector<cuda::TileLauncher<T>> launchers = cuda::tile_launchers<T>(device);
   std::vector<Case> cases;
   for (std::size_t k = 0; k < launchers.size(); ++k) {
     const tile::Shape shape = launchers[k].shape();
@@ -156,6 +154,7 @@ void run_compiled(PassKind kind, int num_seeds, std::set<std::uint32_t>& kinds) 
       options.matrices = seed % 2 == 0;
       tile::ChunkLimits limits;
       if (seed % 3 == 2) limits = {2600, 3, 2, 2600};
+      limits = tile::within_block(limits, shape);
       std::mt19937_64 rng(static_cast<std::uint64_t>(500 + seed));
       Plan plan = kind == PassKind::kChains ? tile::random_chain(options, rng)
                                             : tile::random_pass(options, rng);
@@ -218,7 +217,7 @@ TEST_F(TileConformance, blocks_that_take_turns) {
   rc::use_device(0);
   rc::Stream stream;
   rc::DeviceArena arena(std::size_t{128} << 20, "test states");
-  cuda::TileLauncher<float> launcher(0);
+  cuda::TileLauncher<float> launcher = cuda::state_launchers<float>(device).front();
   bool tried = false;
   for (std::uint64_t seed = 0; seed < 20 && !tried; ++seed) {
     const tile::Shape shape = launcher.shape();
@@ -254,22 +253,23 @@ TEST_F(TileConformance, short_turns_are_mended) {
   std::string why;
   runtime::cuda::JitCache* const cache = runtime::cuda::JitCache::of_process(&why);
   if (!cache) GTEST_SKIP() << "NO COMPILER: " << why;
-  const auto entry = cache->entry(cuda::pass_kernels(), 
-      "#include \"tilewave/statevec/cuda/jit_kernel.cuh\"\n"
-      "extern \"C\" __global__ void tile_pass(unsigned* out) {\n"
-      "  auto& turns = tilewave::statevec::cuda::jit_turns;\n"
-      "  const auto done = [&] { return turns.done[turns.place()]; };\n"
-      "  const unsigned first = turns.begin();\n"
-      "  turns.wait(first);\n"
-      "  const unsigned second = turns.begin(), third = turns.begin();\n"
-      "  out[0] = second, out[1] = third;\n"
-      "  turns.end(first), out[2] = done();\n"
-      "  turns.wait(third), out[3] = done();\n"
-      "  turns.end(second), out[4] = done();\n"
-      "  turns.end(third), out[5] = done();\n"
-      "  turns.wait(0xfffffff0u), out[6] = done();\n"
-      "}\n",
-      runtime::cuda_devices().front());
+  const auto entry =
+      cache->entry(cuda::pass_kernels(),
+                   "#include \"tilewave/statevec/cuda/jit_kernel.cuh\"\n"
+                   "extern \"C\" __global__ void tile_pass(unsigned* out) {\n"
+                   "  auto& turns = tilewave::statevec::cuda::jit_turns;\n"
+                   "  const auto done = [&] { return turns.done[turns.place()]; };\n"
+                   "  const unsigned first = turns.begin();\n"
+                   "  turns.wait(first);\n"
+                   "  const unsigned second = turns.begin(), third = turns.begin();\n"
+                   "  out[0] = second, out[1] = third;\n"
+                   "  turns.end(first), out[2] = done();\n"
+                   "  turns.wait(third), out[3] = done();\n"
+                   "  turns.end(second), out[4] = done();\n"
+                   "  turns.end(third), out[5] = done();\n"
+                   "  turns.wait(0xfffffff0u), out[6] = done();\n"
+                   "}\n",
+                   runtime::cuda_devices().front());
   cache->request(*entry);
   cache->wait();
   const void* const kernel = cache->function(*entry);

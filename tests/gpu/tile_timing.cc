@@ -25,10 +25,9 @@ void time_kernels(int n, int only_kernel, int only_kind) {
   rc::DeviceArena arena(state_bytes + (64u << 20), "a state");
   auto* state = arena.take<Complex<T>>(bit(n));
   auto* code = arena.take<std::byte>(48u << 20);
-  const std::size_t num_kernels = cuda::num_tile_kernels<T>(runtime::cuda_devices().front());
-  for (std::size_t kernel = 0; kernel < num_kernels; ++kernel) {
-    if (only_kernel >= 0 && only_kernel != static_cast<int>(kernel)) continue;
-    cuda::TileLauncher<T> launcher(kernel);
+  int kernel = -1;
+  for (cuda::TileLauncher<T>& launcher : cuda::tile_launchers<T>(runtime::cuda_devices().front())) {
+    if (++kernel != only_kernel && only_kernel >= 0) continue;
     std::printf("== %s, %d qubits\n", launcher.name(), n);
     const auto time = [&](tile::ProbeKind kind, int start, int num_actions) {
       rc::check(rc::driver().fill(state, 0x3c, state_bytes, stream.get()), "fill");

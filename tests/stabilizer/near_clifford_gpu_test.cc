@@ -197,8 +197,8 @@ TEST(NearCliffordGpu, random_circuits_have_the_shots_of_the_cpu) {
   for (int k = 0; k < circuits; ++k) {
     // Of up to ten qubits: amplitudes of a thread and of a warp.
     const int qubits = k % 3 == 2 ? 7 + k % 4 : 2 + k % 5;
-    const std::string text =
-        RandomCircuit(static_cast<std::uint64_t>(k)).text(qubits, 14 + 2 * (k % 11) + 2 * qubits, {});
+    const std::string text = RandomCircuit(static_cast<std::uint64_t>(k))
+                                 .text(qubits, 14 + 2 * (k % 11) + 2 * qubits, {});
     const StabProgram program = lower(language::parse_stim(text), "<circuit>", Rotations::kKeep);
     for (Engine engine : {Engine::kFrame, Engine::kSparse}) {
       for (ShotOutput output : {ShotOutput::kRecords, ShotOutput::kDetectors}) {

@@ -16,6 +16,7 @@
 #include "tilewave/cli/commands.h"
 #include "tilewave/runtime/cgroup.h"
 #include "tilewave/runtime/cost_cache.h"
+#include "tilewave/runtime/gpu_code.h"
 #include "tilewave/runtime/machine.h"
 #include "tilewave/runtime/optional_libraries.h"
 #include "tilewave/runtime/threads.h"
@@ -136,15 +137,22 @@ Finding cache_folder() {
 
 Finding gpus(const std::vector<runtime::CudaDevice>& devices, const std::string& problem) {
   Finding out{"GPUs", "", "", ""};
+  std::string without;
   for (const runtime::CudaDevice& d : devices) {
     out.found += (out.found.empty() ? "" : "; ") + std::to_string(d.index) + ": " + d.name + ", " +
                  gib(static_cast<double>(d.total_memory_bytes)) + ", compute capability " +
-                 std::to_string(d.major) + "." + std::to_string(d.minor);
+                 std::to_string(d.major) + "." + std::to_string(d.minor) +
+                 ", code: " + runtime::code_text(d);
+    if (!d.has_code) without += (without.empty() ? "" : " and ") + std::to_string(d.index);
   }
   if (!devices.empty()) {
     const int version = devices[0].driver_version;
     out.found += "; driver for CUDA " + std::to_string(version / 1000) + "." +
                  std::to_string(version % 1000 / 10);
+    if (!without.empty()) {
+      out.cost = "device " + without + " stays idle";
+      out.mend = "build with its compute capability in CMAKE_CUDA_ARCHITECTURES (docs/install.md)";
+    }
     return out;
   }
   const int shown = runtime::num_nvidia_gpus();
@@ -246,7 +254,9 @@ std::vector<Finding> examine() {
 
 void print_text(const std::vector<Finding>& findings) {
   std::printf("tilewave %s, CUDA back end %s\n\n", TW_VERSION,
-              runtime::built_with_cuda() ? "built in" : "not built in");
+              runtime::built_with_cuda()
+                  ? ("built in (" + runtime::gpu_code_text(runtime::built_gpu_code()) + ")").c_str()
+                  : "not built in");
   int lacks = 0;
   for (const Finding& f : findings) {
     std::printf("  %-5s %-16s %s\n", f.cost.empty() ? "ok" : "lack", f.name.c_str(),
@@ -261,7 +271,10 @@ void print_text(const std::vector<Finding>& findings) {
 
 void print_json(const std::vector<Finding>& findings) {
   nlohmann::ordered_json out = {{"version", TW_VERSION},
-                                {"cuda_built", runtime::built_with_cuda()}};
+                                {"cuda_built", runtime::built_with_cuda()},
+                                {"cuda_code", nlohmann::ordered_json::array()}};
+  for (const runtime::GpuCode& code : runtime::built_gpu_code())
+    out["cuda_code"].push_back(code.text());
   out["findings"] = nlohmann::ordered_json::array();
   for (const Finding& f : findings) {
     nlohmann::ordered_json one = {

@@ -8,6 +8,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/cli/commands.h"
+#include "tilewave/runtime/gpu_code.h"
 #include "tilewave/runtime/machine.h"
 #include "tilewave/runtime/threads.h"
 #include "tilewave/statevec/cpu/cpu_numbers.h"
@@ -156,12 +157,17 @@ void print_json(const Report& r) {
   out["memory_bytes"] = {{"total", r.machine.total_memory_bytes},
                          {"available", r.machine.available_memory_bytes}};
   out["cuda"] = {{"built", runtime::built_with_cuda()},
+                 {"code", nlohmann::ordered_json::array()},
                  {"devices", nlohmann::ordered_json::array()}};
+  for (const runtime::GpuCode& code : runtime::built_gpu_code())
+    out["cuda"]["code"].push_back(code.text());
   for (const auto& d : r.devices) {
     out["cuda"]["devices"].push_back({{"index", d.index},
                                       {"name", d.name},
                                       {"compute", std::to_string(d.major * 10 + d.minor)},
+                                      {"code", runtime::code_text(d)},
                                       {"memory_bytes", d.total_memory_bytes}});
+    if (!d.has_code) continue;
     const Costs costs(d);
     if (!costs.refused.empty()) {
       out["cuda"]["devices"].back()["pass_costs"] = {{"refused", costs.refused}};
@@ -192,13 +198,17 @@ void print_text(const Report& r) {
                                              ? rates.origin().c_str()
                                              : ("refused: " + rates.refused).c_str());
   if (rates.file) std::printf("              %s\n", checks_text(*rates.file).c_str());
+  if (runtime::built_with_cuda()) {
+    std::printf("  CUDA code   %s\n", runtime::gpu_code_text(runtime::built_gpu_code()).c_str());
+  }
   if (r.devices.empty()) {
     std::printf("  CUDA        none: %s\n", r.no_cuda.c_str());
   }
   for (const auto& d : r.devices) {
-    std::printf("  CUDA        %d: %s, %.1f GiB, compute capability %d.%d\n", d.index,
-                d.name.c_str(), gib(d.total_memory_bytes), d.major, d.minor);
-    print_costs(d);
+    std::printf("  CUDA        %d: %s, %.1f GiB, compute capability %d.%d, code: %s\n", d.index,
+                d.name.c_str(), gib(d.total_memory_bytes), d.major, d.minor,
+                runtime::code_text(d).c_str());
+    if (d.has_code) print_costs(d);
   }
   if (!r.devices.empty()) {
     std::printf("  compiled    passes that run often: %s\n", statevec::compiled_passes().c_str());

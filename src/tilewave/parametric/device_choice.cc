@@ -9,6 +9,10 @@ namespace {
 
 constexpr std::uint32_t kLeastDeviceQubits = 16;  // below, starting kernels takes longer than a CPU
 
+// What a block of threads needs at most: see cuda/pass_kernels.cuh.
+constexpr int kTileQubits = 12;
+constexpr std::uint64_t kBesideTileBytes = std::uint64_t{18} << 10;
+
 }  // namespace
 
 std::vector<int> devices_for(const DeviceSet& devices, std::uint32_t num_qubits,
@@ -22,8 +26,16 @@ std::vector<int> devices_for(const DeviceSet& devices, std::uint32_t num_qubits,
     if (present.empty()) return {-1};
     const std::uint64_t amplitude = precision == Precision::kDouble ? 16 : 8;
     const std::uint64_t needed = 2 * (amplitude << num_qubits);
-    const auto& device = present[own(present)];
-    return {needed + needed / 25 <= device.total_memory_bytes ? device.index : -1};
+    const std::uint64_t tile = (amplitude << kTileQubits) + kBesideTileBytes;
+    const auto serves = [&](const runtime::CudaDevice& device) {
+      return device.has_code && tile <= device.shared_bytes &&
+             needed + needed / 25 <= device.total_memory_bytes;
+    };
+    for (std::size_t k = own(present); k < present.size(); ++k) {
+      if (serves(present[k])) return {present[k].index};
+      if (ranks) break;  // the others are those of other ranks
+    }
+    return {-1};
   }
   if (devices.is_cpu()) return {-1};
   if (devices.has_cpu()) {

@@ -121,7 +121,7 @@ std::vector<double> numbers_of(nb::handle value, const ArgumentName& name) {
 }
 
 circuit::NamedAngle angle_of(nb::handle value, const ArgumentName& name) {
-  if (PyFloat_CheckExact(value.ptr())) return {PyFloat_AS_DOUBLE(value.ptr())};
+  if (PyFloat_CheckExact(value.ptr())) return {PyFloat_AsDouble(value.ptr())};
   if (nb::hasattr(value, "_affine")) {
     const nb::object affine = value.attr("_affine")();
     circuit::NamedAngle angle{nb::cast<double>(affine[0])};

@@ -55,7 +55,8 @@ std::vector<int> find_devices(std::uint32_t num_qubits, Precision precision) {
   for (std::size_t count = 1; count <= devices.size(); count *= 2) {
     std::vector<int> fitting;
     for (const auto& d : devices) {
-      if (1e9 + state / static_cast<double>(count) <= static_cast<double>(d.total_memory_bytes)) {
+      if (d.has_code &&
+          1e9 + state / static_cast<double>(count) <= static_cast<double>(d.total_memory_bytes)) {
         fitting.push_back(d.index);
       }
       if (fitting.size() == count) return fitting;

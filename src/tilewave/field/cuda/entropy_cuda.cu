@@ -207,10 +207,8 @@ struct EntropyCuda::State {
                                     : device::entropy_packed_kernel<3, 3, true>);
       return;
     }
-    int most = 0;
-    check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
-          "ask the device");
-    if (fit_rolling(static_cast<std::size_t>(most))) {
+    const std::size_t most = runtime::cuda::properties_of(device).sharedMemPerBlockOptin;
+    if (fit_rolling(most)) {
       kernel = Kernel::kRolling;
       const auto allow = [&](auto* function) {
         runtime::cuda::allow_shared(device, reinterpret_cast<const void*>(function), shared_bytes);
@@ -233,7 +231,7 @@ struct EntropyCuda::State {
     while (warps > 1 && warps * histogram > 48 * 1024) --warps;
     threads = 32 * warps;
     shared_bytes = warps * histogram;
-    if (shared_bytes > static_cast<std::size_t>(most)) {
+    if (shared_bytes > most) {
       throw Error(ExitCode::kResources, std::to_string(levels) + " levels need " +
                                             std::to_string(histogram) +
                                             " bytes of shared memory, the device has " +
@@ -416,7 +414,7 @@ EntropyCuda::EntropyCuda(const EntropyPlan& plan, int device) {
   }
   state_ = std::make_unique<State>(plan, device);
   State& s = *state_;
-  check(cudaSetDevice(device), "choose the device");
+  runtime::cuda::use_device(device);
   for (State::Slot& slot : s.slots)
     check(cudaStreamCreateWithFlags(&slot.stream, cudaStreamNonBlocking), "make a stream");
   s.choose_kernel();
@@ -462,10 +460,7 @@ std::string EntropyCuda::explain() const {
          " kernel";
 }
 
-int num_cuda_devices() {
-  int count = 0;
-  return cudaGetDeviceCount(&count) == cudaSuccess ? count : 0;
-}
+int num_cuda_devices() { return static_cast<int>(runtime::cuda_devices().size()); }
 
 bool pin_host_memory(void* data, std::size_t num_bytes) {
   const bool pinned = cudaHostRegister(data, num_bytes, cudaHostRegisterPortable) == cudaSuccess;

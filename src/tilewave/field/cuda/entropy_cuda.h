@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tilewave/field/entropy.h"
+#include "tilewave/runtime/machine.h"
 
 namespace tilewave::field {
 
@@ -24,6 +25,13 @@ inline bool packed_kernel_serves(const EntropyPlan& plan) {
   const Footprint& w = plan.window();
   return w.is_rectangle() && w.width() == w.height() && (w.width() == 3 || w.width() == 5) &&
          plan.options().levels <= 16;
+}
+
+/// Whether a device can run a plan: it holds the histogram of a warp in shared memory, or none.
+inline bool cuda_serves(const EntropyPlan& plan, const runtime::CudaDevice& device) {
+  const std::uint64_t histogram_bytes = 4 * (static_cast<std::uint64_t>(plan.options().levels) + 1);
+  return device.has_code && plan.code_bytes() <= 2 &&
+         (packed_kernel_serves(plan) || histogram_bytes <= device.shared_bytes);
 }
 
 class EntropyCuda {

@@ -14,7 +14,12 @@ struct Cell {
 
 // The sum over the lanes of a warp.
 __device__ inline std::int32_t sum_of_lanes(std::int32_t v) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+  for (int apart = 16; apart > 0; apart /= 2) v += __shfl_xor_sync(0xffffffffu, v, apart);
+  return v;
+#else
   return __reduce_add_sync(0xffffffffu, v);
+#endif
 }
 __device__ inline std::int64_t sum_of_lanes(std::int64_t v) {
   for (int apart = 16; apart > 0; apart /= 2) v += __shfl_xor_sync(0xffffffffu, v, apart);

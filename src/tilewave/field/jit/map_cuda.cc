@@ -148,6 +148,14 @@ std::vector<char> compile(const std::string& source, int major, int minor) {
     std::string text(n, ' ');
     log(program, text.data());
     destroy(&program);
+    if (text.find("gpu-architecture") != std::string::npos) {  // a newer device than it knows
+      throw Error(ExitCode::kResources,
+                  "the CUDA run-time compiler NVRTC found here does not know " +
+                      architecture.substr(6) +
+                      ", which maps on this device need: install a newer one "
+                      "(pip install -U nvidia-cuda-nvrtc), or use --device "
+                      "cpu");
+    }
     throw Error(ExitCode::kInternal, "NVRTC cannot compile the map's kernel: " + text);
   }
   std::size_t n = 0;

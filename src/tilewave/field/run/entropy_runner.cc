@@ -46,7 +46,10 @@ double measure_cpu(const EntropyPlan& plan) {
 EntropyCosts costs_of(const EntropyPlan& plan, double cpu_s) {
   EntropyCosts costs;
   costs.cpu_s = cpu_s;
-  costs.num_devices = num_cuda_devices();
+  for (const runtime::CudaDevice& device : runtime::cuda_devices()) {
+    if (!cuda_serves(plan, device)) break;
+    ++costs.num_devices;
+  }
   if (costs.num_devices == 0) return costs;
   costs.cuda = cached_cuda_costs(0);
   costs.update_columns = packed_kernel_serves(plan) ? 0 : plan.window().width();

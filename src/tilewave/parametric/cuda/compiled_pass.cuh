@@ -27,10 +27,10 @@ namespace tilewave::parametric::device {
 template <class T>
 struct CompiledArguments {
   Amplitude<T>*psi, *lam;
-  const Amplitude<T>* table;    // products of phases, [table][thread]
-  double* sums;                 // [block][derivative]
-  Amplitude<T>* start;          // where the amplitude of |0...0> goes, or null
-  const StageRead* accumulated;  // derivatives that threads add up
+  const Amplitude<T>* table;           // products of phases, [table][thread]
+  double* sums;                        // [block][derivative]
+  Amplitude<T>* start;                 // where the amplitude of |0...0> goes, or null
+  const StageRead* accumulated;        // derivatives that threads add up
   std::uint64_t outer, stride, count;  // as Tiles (pass_kernels.cuh)
   std::uint64_t load_zeros, store_zeros;
   bool stores;
@@ -43,7 +43,7 @@ struct CompiledNumbers {
   Amplitude<T> factor[kFactors];  // one more than there are of each, so that no array is empty
   T lift[kLifts];
   T weight[kWeights];
-  T scale;                               // of the pass
+  T scale;                                 // of the pass
   std::uint32_t form[(kLifts + 31) / 32];  // bit l: the lift multiplies what stays
   std::uint16_t read[kReads];
 };
@@ -322,7 +322,8 @@ struct CompiledPass {
     return *reinterpret_cast<A*>(compiled_memory + at);
   }
   template <int kIndex>
-  __device__ __forceinline__ void move(A (&state)[kHeld], std::uint32_t before, std::uint32_t after) {
+  __device__ __forceinline__ void move(A (&state)[kHeld], std::uint32_t before,
+                                       std::uint32_t after) {
     constexpr CompiledExchange e = P::kExchanges[kIndex];
     __syncthreads();  // what was there has been read
 #pragma unroll
@@ -373,10 +374,12 @@ struct CompiledPass {
     const auto shared = static_cast<std::uint32_t>(__cvta_generic_to_shared(compiled_memory)) + to;
     const int bytes = zero ? 0 : static_cast<int>(sizeof(A));
     if constexpr (sizeof(A) == 16) {
-      asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared), "l"(from), "r"(bytes)
+      asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared), "l"(from),
+                   "r"(bytes)
                    : "memory");
     } else {
-      asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(shared), "l"(from), "r"(bytes)
+      asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(shared), "l"(from),
+                   "r"(bytes)
                    : "memory");
     }
   }
@@ -461,7 +464,8 @@ struct CompiledPass {
       const StageRead read = a.accumulated[k];
       double sum = 0;
       for (std::uint32_t t = threadIdx.x & 31; t < kThreads; t += 32) {
-        if ((t & read.thread) == read.thread) sum += accumulators()[read.accumulator * kThreads + t];
+        if ((t & read.thread) == read.thread)
+          sum += accumulators()[read.accumulator * kThreads + t];
       }
       sum = sum_of_warp(sum);
       if ((threadIdx.x & 31) == 0) out[read.read] = sum;

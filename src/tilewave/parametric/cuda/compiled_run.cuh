@@ -40,18 +40,17 @@ CompiledShape compiled_shape() {
 template <class T, bool kBack>
 class CompiledRun {
  public:
-
   /// Asks for the kernels. Nothing comes of it where there is no compiler, or too little memory.
   CompiledRun(const Passes& planned, const runtime::CudaDevice& device,
               const cudaDeviceProp& properties, const cuda::Stream& stream) {
     cuda::JitCache* const cache = cuda::JitCache::of_process();
     const std::size_t own = shape_.bytes<T>() + (std::size_t{1} << 10);
-    const std::size_t share = std::min(
-        properties.sharedMemPerBlockOptin,
-        properties.sharedMemPerMultiprocessor / shape_.blocks - properties.reservedSharedMemPerBlock);
+    const std::size_t share = std::min(properties.sharedMemPerBlockOptin,
+                                       properties.sharedMemPerMultiprocessor / shape_.blocks -
+                                           properties.reservedSharedMemPerBlock);
     if (!cache || share < own || properties.major < 8) return;
-    const StageProgram program = make_stages(
-        planned, {shape_.reg, kBankBits<T>, share - own, kBack, true, true});
+    const StageProgram program =
+        make_stages(planned, {shape_.reg, kBankBits<T>, share - own, kBack, true, true});
     there_.emplace(program, stream);
     steps_.resize(program.passes.size());
     for (std::size_t k = 0; k < steps_.size(); ++k) {
@@ -59,8 +58,9 @@ class CompiledRun {
       if (!source) continue;
       Step& step = steps_[k];
       const StagePass& pass = program.passes[k];
-      step.shared = shape_.bytes<T>() + static_cast<unsigned>(shape_.threads()) * (pass.num_kept * kAddressBytes +
-                                               pass.num_accumulators * kAccumulatorBytes);
+      step.shared = shape_.bytes<T>() +
+                    static_cast<unsigned>(shape_.threads()) *
+                        (pass.num_kept * kAddressBytes + pass.num_accumulators * kAccumulatorBytes);
       step.first_accumulated = pass.first_accumulated;
       step.entry = cache->entry(compiled_kernels(), source->text, device);
       step.source = *std::move(source);
@@ -82,27 +82,20 @@ class CompiledRun {
     if (there_) there_->bind_tables(factors, stream);
   }
 
-  void launch(const void* kernel, std::size_t pass, std::uint32_t blocks,
-              const PassArguments<T>& a, const std::vector<std::pair<T, T>>& factors,
-              const cuda::Stream& stream) {
+  void launch(const void* kernel, std::size_t pass, std::uint32_t blocks, const PassArguments<T>& a,
+              const std::vector<std::pair<T, T>>& factors, const cuda::Stream& stream) {
     const Step& step = steps_[pass];
     std::vector<std::byte> numbers = fill_numbers(step.source, factors);
-    CompiledArguments<T> arguments{a.psi,
-                                   a.lam,
-                                   there_->table(),
-                                   a.sums,
-                                   a.start,
-                                   there_->view().reads + step.first_accumulated,
-                                   a.tiles.outer,
-                                   a.tiles.stride,
-                                   a.tiles.count,
-                                   a.load_zeros,
-                                   a.store_zeros,
-                                   a.stores};
+    CompiledArguments<T> arguments{
+        a.psi,         a.lam,          there_->table(),
+        a.sums,        a.start,        there_->view().reads + step.first_accumulated,
+        a.tiles.outer, a.tiles.stride, a.tiles.count,
+        a.load_zeros,  a.store_zeros,  a.stores};
     void* pointers[] = {&arguments, numbers.data()};
-    cuda::check(cuda::driver().launch(kernel, dim3(blocks), dim3(static_cast<unsigned>(shape_.threads())), pointers,
-                                      step.shared, stream.get()),
-                "start a kernel on the device");
+    cuda::check(
+        cuda::driver().launch(kernel, dim3(blocks), dim3(static_cast<unsigned>(shape_.threads())),
+                              pointers, step.shared, stream.get()),
+        "start a kernel on the device");
   }
 
  private:

@@ -37,8 +37,8 @@ class CompiledSweep {
         }
       }
     }
-    const auto source = string_source(
-        segments, {sizeof(T) == 4, lam, kRow, kReg, sweep.active, num_sums});
+    const auto source =
+        string_source(segments, {sizeof(T) == 4, lam, kRow, kReg, sweep.active, num_sums});
     if (!source) return;
     for (const auto& string : all.strings) weights_.push_back(string.weight);
     entry_ = cache->entry(compiled_kernels(), *source, device);

@@ -7,17 +7,23 @@
 #include <string>
 #include <vector>
 
+#include "tilewave/base/error.h"
 #include "tilewave/runtime/cuda/memory.h"
 
 namespace tilewave::parametric::device {
 
 namespace cuda = runtime::cuda;
 
-inline cudaDeviceProp properties_of(int device) {
-  cudaDeviceProp properties;
-  cuda::check(cuda::driver().device_properties(&properties, device),
-              "ask for a device's properties");
-  return properties;
+using cuda::properties_of;
+
+/// Where a kernel needs more shared memory than a block of threads can have.
+[[noreturn]] inline void refuse_shared(std::size_t needed_bytes, const cudaDeviceProp& device) {
+  throw Error(ExitCode::kResources, "functions of parameters in this precision need " +
+                                        std::to_string(needed_bytes >> 10) +
+                                        " KiB of shared memory for a block of threads, " +
+                                        device.name + " has " +
+                                        std::to_string(device.sharedMemPerBlockOptin >> 10) +
+                                        " KiB: use single precision or the CPU");
 }
 
 /// How many blocks of a kernel are on a device at a time, which are as many as work through any

@@ -253,9 +253,9 @@ struct DeviceBatch<T>::Data {
                                   static_cast<std::size_t>(threads / 32) * sizeof(double);
     const cudaDeviceProp properties = device::properties_of(index);
     const std::size_t tile_bytes = sizeof(A) << row_bits;
-    const std::size_t room = properties.sharedMemPerBlockOptin > tile_bytes + kOwnBytes
-                                 ? properties.sharedMemPerBlockOptin - tile_bytes - kOwnBytes
-                                 : 0;
+    if (properties.sharedMemPerBlockOptin < tile_bytes + kOwnBytes)
+      device::refuse_shared(tile_bytes + kOwnBytes, properties);
+    const std::size_t room = properties.sharedMemPerBlockOptin - tile_bytes - kOwnBytes;
     has_far_factors = factor_bytes > std::min(kMostFactorBytes, room / 3);
     has_far_sums = sum_bytes > std::min(kMostSumBytes, room / 2);
     shared = tile_bytes + (has_far_factors ? 0 : (factor_bytes + 15) / 16 * 16) +

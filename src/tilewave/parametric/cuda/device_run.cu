@@ -49,8 +49,8 @@ struct DeviceRun<T>::Data {
   Array<A> psi, lam, factors, start;
   Array<double> sums, totals, far_sums;
   std::vector<std::pair<T, T>> host_factors;  // as `factors`
-  std::vector<double> share;        // of an angle that its cosine is of
-  std::complex<double> global = 1;  // the state's factor
+  std::vector<double> share;                  // of an angle that its cosine is of
+  std::complex<double> global = 1;            // the state's factor
   bool from_zero = true;
   std::vector<double> lam_dot;  // Re and Im of <lam|psi>, where they are known
 
@@ -188,11 +188,11 @@ struct DeviceRun<T>::Data {
     auto& own = compiled_of<kBack>();
     const void* const kernel = own ? own->kernel(k) : nullptr;
     const int threads = kernel ? own->threads() : P::kThreads;
-    const std::size_t shared =
-        kernel ? own->shared_bytes(k)
-               : P::kTileBytes + pass.kept_program_bytes + sum_bytes(reads) +
-                     P::kThreads * (pass.num_accumulators * kAccumulatorBytes +
-                                    pass.num_kept * kAddressBytes);
+    const std::size_t shared = kernel
+                                   ? own->shared_bytes(k)
+                                   : P::kTileBytes + pass.kept_program_bytes + sum_bytes(reads) +
+                                         P::kThreads * (pass.num_accumulators * kAccumulatorBytes +
+                                                        pass.num_kept * kAddressBytes);
     const auto interpreter = &run_pass<T, kBack>;
     const std::uint32_t blocks =
         blocks_for(kernel ? kernel : reinterpret_cast<const void*>(interpreter), threads, shared,
@@ -268,8 +268,8 @@ struct DeviceRun<T>::Data {
       a.lam = lam.data();
       const void* const own = kept.compiled.empty() ? nullptr : kept.compiled[k].kernel();
       const auto interpreter = &run_strings<T, kLam>;
-      const std::size_t shared = own ? CompiledSweep<T>::kSharedBytes
-                                     : S::kTileBytes + sum_bytes(a.num_sums);
+      const std::size_t shared =
+          own ? CompiledSweep<T>::kSharedBytes : S::kTileBytes + sum_bytes(a.num_sums);
       const std::uint32_t blocks =
           blocks_for(own ? own : reinterpret_cast<const void*>(interpreter),
                      own ? CompiledSweep<T>::kThreads : S::kThreads, shared, a.tiles.count);

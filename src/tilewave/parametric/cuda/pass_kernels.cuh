@@ -34,11 +34,7 @@ std::size_t free_shared_bytes(const cudaDeviceProp& device) {
   const std::size_t share =
       device.sharedMemPerMultiprocessor / S::kBlocks - device.reservedSharedMemPerBlock;
   const std::size_t block = std::min(device.sharedMemPerBlockOptin, std::max(share, taken));
-  if (block < taken)
-    throw Error(ExitCode::kResources,
-                "functions of parameters need " + std::to_string(taken >> 10) +
-                    " KiB of shared memory for a block of threads, this CUDA device has " +
-                    std::to_string(block >> 10) + " KiB: use the CPU");
+  if (block < taken) refuse_shared(taken, device);
   return block - taken;
 }
 

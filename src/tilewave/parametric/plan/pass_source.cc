@@ -124,8 +124,8 @@ class Writer {
     std::string plus = "0";
     for (std::uint32_t k = 0; k < e.num_conditions; ++k) {
       const ExchangeCondition& c = p_.conditions[e.first_condition + k];
-      plus += " ^ (" + condition(0, 0, c.outer, c.outer_value) + " ? " + std::to_string(c.plus * bytes) +
-              " : 0)";
+      plus += " ^ (" + condition(0, 0, c.outer, c.outer_value) + " ? " +
+              std::to_string(c.plus * bytes) + " : 0)";
     }
     line("m.template exchange" + arguments(op.index - pass_.first_exchange) + "(" + plus + ");");
   }

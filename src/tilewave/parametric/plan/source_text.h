@@ -44,8 +44,8 @@ inline std::string kernel_text(const std::string& header, bool single, const std
                                const std::string& argument, const std::string& numbers) {
   const std::string type = single ? "float" : "double";
   return "#include \"tilewave/parametric/cuda/" + header +
-         "\"\nnamespace tilewave::parametric::device {\nstruct Program {\n  using Number = " + type +
-         ";\n" + members + "};\nusing Machine = " + machine + "<Program>;\n}\n" +
+         "\"\nnamespace tilewave::parametric::device {\nstruct Program {\n  using Number = " +
+         type + ";\n" + members + "};\nusing Machine = " + machine + "<Program>;\n}\n" +
          "namespace own = tilewave::parametric::device;\n"
          "extern \"C\" __global__ __launch_bounds__(" +
          std::to_string(threads) + ", " + std::to_string(blocks) + ") void " + kCompiledName +

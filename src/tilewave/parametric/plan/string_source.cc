@@ -37,7 +37,8 @@ std::optional<std::string> string_source(const std::vector<SourceSegment>& segme
       }
       const bool uniform = present == 1;
       if (!uniform) body += "    m.template transform<" + hex(present) + ">(d);\n";
-      body += "    m.template add" + arguments(segment.flip, imaginary, uniform, sum) + "(d);\n    }\n";
+      body +=
+          "    m.template add" + arguments(segment.flip, imaginary, uniform, sum) + "(d);\n    }\n";
     }
   }
   if (sums.size() > kMostSweepSums) return std::nullopt;
@@ -49,8 +50,8 @@ std::optional<std::string> string_source(const std::vector<SourceSegment>& segme
       constant("kReg", static_cast<std::size_t>(options.register_bits)) +
       constant("kLam", options.lam) + constant("kNumStrings", index) +
       constant("kNumSums", sums.size()) + constant("kNumAll", options.num_sums) +
-      wires_text(options.active) +
-      "  static __device__ constexpr int sum(int k) { return " + of_sums + "-1; }\n" +
+      wires_text(options.active) + "  static __device__ constexpr int sum(int k) { return " +
+      of_sums + "-1; }\n" +
       "  template <class M>\n  static __device__ __forceinline__ void run(M& m) {\n" + body +
       "  }\n";
   return kernel_text("compiled_strings.cuh", options.single, members,

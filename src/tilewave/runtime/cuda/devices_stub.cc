@@ -14,6 +14,8 @@ std::vector<CudaDevice> cuda_devices(std::string* problem) {
 
 std::vector<std::vector<double>> measure_links() { return {}; }
 
+void act_as_gpu(int) {}
+
 double measure_device_bandwidth(int, std::size_t) { throw NoCudaError(); }
 
 }  // namespace tilewave::runtime

@@ -1,13 +1,47 @@
 #include "tilewave/runtime/cuda/driver.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <map>
 #include <mutex>
+#include <string>
 #include <utility>
 
 #include "tilewave/base/error.h"
+#include "tilewave/runtime/gpu_code.h"
 
 namespace tilewave::runtime::cuda {
+
+namespace {
+
+/// Shared memory of devices, by compute capability: tables of technical specifications in the CUDA
+/// programming guide.
+struct SharedLimits {
+  int capability;
+  std::size_t block_bytes, multiprocessor_bytes;
+  bool clusters;
+};
+constexpr SharedLimits kLimits[] = {
+    {75, 64 << 10, 64 << 10, false},   {80, 163 << 10, 164 << 10, false},
+    {86, 99 << 10, 100 << 10, false},  {87, 163 << 10, 164 << 10, false},
+    {89, 99 << 10, 100 << 10, false},  {90, 227 << 10, 228 << 10, true},
+    {100, 227 << 10, 228 << 10, true}, {103, 227 << 10, 228 << 10, true},
+    {120, 99 << 10, 100 << 10, true},  {121, 99 << 10, 100 << 10, true}};
+const SharedLimits* acted = nullptr;
+
+cudaDeviceProp acting(cudaDeviceProp p) {
+  if (!acted) return p;
+  p.sharedMemPerBlockOptin = std::min(p.sharedMemPerBlockOptin, acted->block_bytes);
+  p.sharedMemPerMultiprocessor =
+      std::min(p.sharedMemPerMultiprocessor, acted->multiprocessor_bytes);
+  p.clusterLaunch = p.clusterLaunch && acted->clusters;
+  // by a name of its own, so that rates measured so are not kept as the device's
+  const std::string name = std::string(p.name) + " as sm_" + std::to_string(acted->capability);
+  std::snprintf(p.name, sizeof p.name, "%s", name.c_str());
+  return p;
+}
+
+}  // namespace
 
 cudaError_t Driver::device_count(int* count) { return cudaGetDeviceCount(count); }
 cudaError_t Driver::driver_version(int* version) { return cudaDriverGetVersion(version); }
@@ -22,7 +56,7 @@ cudaError_t Driver::device_properties(cudaDeviceProp* properties, int device) {
     return cudaSuccess;
   }
   const cudaError_t status = cudaGetDeviceProperties(properties, device);
-  if (status == cudaSuccess) (*known)[device] = *properties;
+  if (status == cudaSuccess) (*known)[device] = *properties = acting(*properties);
   return status;
 }
 
@@ -115,6 +149,12 @@ cudaError_t Driver::load_kernel(const void** kernel, const void* binary, const c
 #endif
 }
 cudaError_t Driver::allow_shared(const void* kernel, std::size_t shared_bytes) {
+  if (acted) {
+    cudaFuncAttributes own{};
+    const cudaError_t status = cudaFuncGetAttributes(&own, kernel);
+    if (status != cudaSuccess) return status;
+    if (own.sharedSizeBytes + shared_bytes > acted->block_bytes) return cudaErrorInvalidValue;
+  }
   return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                               static_cast<int>(shared_bytes));
 }
@@ -129,6 +169,12 @@ cudaError_t Driver::blocks_per_multiprocessor(int* blocks, const void* kernel, i
 
 namespace {
 thread_local Driver* replaced = nullptr;
+}
+
+cudaDeviceProp properties_of(int device) {
+  cudaDeviceProp properties{};
+  check(driver().device_properties(&properties, device), "ask for a device's properties");
+  return properties;
 }
 
 Driver& driver() {
@@ -181,9 +227,10 @@ void check(cudaError_t status, const char* doing, const char* less) {
                                             "info' for the list");
     case cudaErrorNoKernelImageForDevice:
       throw Error(ExitCode::kResources,
-                  problem +
-                      ": this program carries no machine code for the device: rebuild with its "
-                      "architecture in CMAKE_CUDA_ARCHITECTURES");
+                  problem + ": this build has no code that the device runs (it holds " +
+                      gpu_code_text(built_gpu_code()) +
+                      "): use --device cpu, or build with the device's architecture in "
+                      "CMAKE_CUDA_ARCHITECTURES (tilewave doctor names it)");
     case cudaErrorMemoryAllocation:
       throw Error(ExitCode::kResources, problem + ": device memory is exhausted: use " + less);
     case cudaErrorDevicesUnavailable:
@@ -215,3 +262,17 @@ std::string out_of_memory_message(std::uint64_t needed_bytes, std::uint64_t free
 }
 
 }  // namespace tilewave::runtime::cuda
+
+namespace tilewave::runtime {
+
+void act_as_gpu(int capability) {
+  const auto* const found = std::find_if(
+      std::begin(cuda::kLimits), std::end(cuda::kLimits),
+      [&](const cuda::SharedLimits& limits) { return limits.capability == capability; });
+  if (found == std::end(cuda::kLimits))
+    throw Error(ExitCode::kUsage,
+                "no limits are known of GPUs of compute capability " + std::to_string(capability));
+  cuda::acted = found;
+}
+
+}  // namespace tilewave::runtime

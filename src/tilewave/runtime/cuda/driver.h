@@ -76,6 +76,10 @@ class ScopedDriver {
   Driver* before_;
 };
 
+/// What the driver says of a device, in limits that tests set (act_as_gpu). Decisions about shared
+/// memory and clusters ask this, no attributes of the runtime.
+cudaDeviceProp properties_of(int device);
+
 /// Makes a device current for the calling thread; throws Error(kResources) when it cannot be used.
 CudaDevice use_device(int index);
 

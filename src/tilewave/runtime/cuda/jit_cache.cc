@@ -65,9 +65,8 @@ std::size_t code_bytes_of(const std::string& binary, const char* kernel) {
 const FileCache& kept_kernels() {
   static const auto* const cache = [] {
     const std::string costs = cost_file();
-    return new FileCache(costs.empty()
-                                      ? std::filesystem::path()
-                                      : std::filesystem::path(costs).parent_path() / "kernels");
+    return new FileCache(costs.empty() ? std::filesystem::path()
+                                       : std::filesystem::path(costs).parent_path() / "kernels");
   }();
   return *cache;
 }

@@ -18,8 +18,9 @@ inline void check_cuda(cudaError_t status, const char* doing) {
   runtime::cuda::check(status, doing, "a smaller circuit, or --device cpu");
 }
 
-/// Makes a device the calling thread's. Throws Error(kResources) when there is none of this number.
-inline void use_gpu(int device) { check_cuda(cudaSetDevice(device), "choose a device"); }
+/// Makes a device the calling thread's. Throws Error(kResources) when there is none of this number, or
+/// this build has no code for it.
+inline void use_gpu(int device) { runtime::cuda::use_device(device); }
 
 /// The calling thread's device.
 inline int current_gpu() {

@@ -13,8 +13,7 @@ namespace {
 
 constexpr int kMaxLoops = 16;
 constexpr int kMostThreads = 512;  // of a multiprocessor: 128 registers each, or some are spilled
-constexpr std::size_t kSharedBytes = 226 << 10;  // of a multiprocessor, 1 KiB a block less
-constexpr std::size_t kBlockOverhead = 1 << 10;
+constexpr std::size_t kBlockOverhead = 1 << 10;  // of shared memory
 
 constexpr std::uint32_t kStagedOps = 128;  // a program of so many operations lies in shared memory
 
@@ -107,18 +106,21 @@ class GpuFrame : public GpuRows {
     // Lanes: as many as fit with room for some events; then blocks a multiprocessor, and what they
     // leave for events.
     constexpr std::size_t kFewEvents = 1024;
+    // of a multiprocessor, so little less that one block may have all of it
+    const std::size_t shared_bytes =
+        runtime::cuda::properties_of(current_gpu()).sharedMemPerMultiprocessor - 2 * kBlockOverhead;
     const auto bytes = [&](std::uint32_t n, std::size_t room) {
       return (rows * n + words_beside(n, room, kStagedOps)) * 4 + kBlockOverhead;
     };
-    while (lanes_ > 4 && bytes(lanes_, kFewEvents) > kSharedBytes) lanes_ /= 2;
-    const bool spills = bytes(lanes_, kFewEvents) > kSharedBytes;
+    while (lanes_ > 4 && bytes(lanes_, kFewEvents) > shared_bytes) lanes_ /= 2;
+    const bool spills = bytes(lanes_, kFewEvents) > shared_bytes;
     if (spills) lanes_ = 32;
     state_words_ = rows * lanes_;
     const std::size_t least =
         spills ? words_beside(lanes_, kFewEvents, kStagedOps) * 4 + kBlockOverhead
                : bytes(lanes_, kFewEvents);
-    const std::size_t blocks_each = std::clamp<std::size_t>(kSharedBytes / least, 1, 8);
-    const std::size_t most_events = kFewEvents + (kSharedBytes / blocks_each - least) / 4;
+    const std::size_t blocks_each = std::clamp<std::size_t>(shared_bytes / least, 1, 8);
+    const std::size_t most_events = kFewEvents + (shared_bytes / blocks_each - least) / 4;
     const FrameLayout layout(p, lanes_, static_cast<std::uint32_t>(most_events));
     threads_ = threads_for(p, static_cast<std::uint32_t>(kMostThreads / blocks_each));
     shared_bytes_ =

@@ -9,7 +9,8 @@ namespace {
 
 std::shared_ptr<void> device_memory(std::uint64_t num_bytes) {
   void* data = nullptr;
-  if (num_bytes > 0) check_cuda(runtime::cuda::allocate(&data, num_bytes), "reserve memory for shots on the device");
+  if (num_bytes > 0)
+    check_cuda(runtime::cuda::allocate(&data, num_bytes), "reserve memory for shots on the device");
   // Freeing waits for all work of the device: who read the memory last is done.
   return {data, [device = current_gpu()](void* p) {
             int before = 0;
@@ -116,7 +117,8 @@ std::uint64_t GpuRows::each_kept(
     if (j > 0) finish(j - 1);
   }
   if (!all.empty()) finish(all.size() - 1);
-  for (auto& s : streams) check_cuda(cudaStreamSynchronize(s.stream), "finish the shots on the device");
+  for (auto& s : streams)
+    check_cuda(cudaStreamSynchronize(s.stream), "finish the shots on the device");
   return sum;
 }
 

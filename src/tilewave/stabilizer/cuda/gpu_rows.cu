@@ -315,7 +315,8 @@ std::uint64_t GpuRows::count_kept(const ShotRange& shots, std::vector<std::uint6
     count_kept_rows(kept, s.num_blocks * shots_ / 32, table.device.get() + num_bits_, stream);
     buffer ^= 1;
   }
-  for (auto& s : streams) check_cuda(cudaStreamSynchronize(s.stream), "finish the shots on the device");
+  for (auto& s : streams)
+    check_cuda(cudaStreamSynchronize(s.stream), "finish the shots on the device");
   std::vector<std::uint64_t> sums(num_bits_ + 1);
   table.add_to(sums);
   if (ones.size() < num_bits_) ones.resize(num_bits_);

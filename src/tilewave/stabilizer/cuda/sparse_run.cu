@@ -284,10 +284,8 @@ SparseWindows windows_for(const SparseProgram& p, std::uint64_t bytes) {
 
 // What a block can have beside its static memory and what the runtime keeps.
 std::uint64_t window_bytes() {
-  int bytes = 0;
-  check_cuda(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, current_gpu()),
-             "ask for shared memory");
-  return static_cast<std::uint64_t>(bytes) - kThreads * sizeof(std::uint32_t);
+  return runtime::cuda::properties_of(current_gpu()).sharedMemPerBlockOptin -
+         kThreads * sizeof(std::uint32_t);
 }
 
 class GpuSparse : public GpuRows {

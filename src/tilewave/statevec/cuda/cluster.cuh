@@ -16,6 +16,13 @@
 
 namespace tilewave::statevec::cuda {
 
+/// Whether this is code for devices with clusters.
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+inline constexpr bool kHasClusters = true;
+#else
+inline constexpr bool kHasClusters = false;
+#endif
+
 /// Behind the wait, what threads of both blocks wrote or read before they arrived is done.
 __device__ __forceinline__ void arrive_at_cluster() {
   TW_CLUSTER_ASM("barrier.cluster.arrive.release.aligned;" ::: "memory");

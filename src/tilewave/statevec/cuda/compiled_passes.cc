@@ -6,7 +6,6 @@ namespace tilewave::statevec {
 
 using runtime::cuda::JitCache;
 
-
 std::string compiled_passes() {
   std::string why;
   const JitCache* const cache = JitCache::of_process(&why);

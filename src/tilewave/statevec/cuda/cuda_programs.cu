@@ -73,7 +73,8 @@ CudaState<T>::Kernel CudaState<T>::kernel_of(const tile::TilePass& program, cons
   std::optional<tile::JitSource> source =
       tile::jit_source(program, launcher_of(pass).blocks(program.frame.op_set));
   if (!source) return {};
-  return {JitCache::of_process()->entry(pass_kernels(), source->text, info_), std::move(source->numbers)};
+  return {JitCache::of_process()->entry(pass_kernels(), source->text, info_),
+          std::move(source->numbers)};
 }
 
 template <class T>

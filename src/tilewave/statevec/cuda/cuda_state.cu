@@ -32,7 +32,7 @@ CudaState<T>::CudaState(int num_qubits, int device, std::shared_ptr<Workspace> w
       // before the state takes its memory: rates are measured on the device once
       cost_(cuda_cost_model(info_, precision_, num_qubits >= kMeasureRatesFrom)),
       workspace_(workspace ? std::move(workspace) : Workspace::of_device(device)) {
-  for (std::size_t k = 0; k < num_tile_kernels<T>(info_); ++k) launchers_.emplace_back(k, device);
+  launchers_ = state_launchers<T>(info_);
   memory_ =
       rc::DeviceArena(state_bytes(), named(num_qubits, precision_), workspace_->reservation());
   amps_ = memory_.template take<Complex<T>>(num_amplitudes());

@@ -33,8 +33,8 @@ template <class T>
 class Probe {
  public:
   /// The device must be current.
-  explicit Probe(int device)
-      : device_(device),
+  explicit Probe(const runtime::CudaDevice& device)
+      : launchers_(state_launchers<T>(device)),
         arena_((sizeof(Complex<T>) << kQubits) + kProgram, "a test of the device's rates") {
     state_ = arena_.take<Complex<T>>(std::size_t{1} << kQubits);
     code_ = arena_.take<std::byte>(kProgram - 4096);
@@ -44,7 +44,7 @@ class Probe {
 
   /// Seconds of a pass, the shortest of some: others may be using the device meanwhile.
   double pass_s(std::size_t kernel, ProbeKind kind, int num_actions) {
-    TileLauncher<T> launcher(kernel, device_);
+    TileLauncher<T>& launcher = launchers_[kernel];
     const Plan plan =
         tile::probe_pass(kQubits, launcher.shape(), kQubits / 2 - 5, kind, num_actions);
     const tile::TilePass pass = tile::lower_pass(plan, 0, launcher.shape());
@@ -64,6 +64,9 @@ class Probe {
     return shortest_s;
   }
 
+  /// Of the largest tile.
+  std::size_t last() const { return launchers_.size() - 1; }
+
   /// Seconds an amplitude of one action.
   double action_s(std::size_t kernel, ProbeKind kind, double empty_s) {
     int n = kFewestActions;
@@ -81,7 +84,7 @@ class Probe {
  private:
   static constexpr int kQubits = sizeof(T) == 8 ? 25 : 26;
   static constexpr std::size_t kProgram = std::size_t{4} << 20;
-  int device_;
+  std::vector<TileLauncher<T>> launchers_;
   rc::Stream stream_;
   rc::DeviceArena arena_;
   Complex<T>* state_ = nullptr;
@@ -97,8 +100,8 @@ constexpr std::size_t kNumRates = sizeof(QuickRates) / sizeof(double);
 template <class T>
 QuickRates measure(const runtime::CudaDevice& device) {
   rc::use_device(device.index);
-  Probe<T> probe(device.index);
-  const std::size_t wide = num_tile_kernels<T>(device) - 1;
+  Probe<T> probe(device);
+  const std::size_t wide = probe.last();
   for (int k = 0; k < 4; ++k) probe.pass_s(0, ProbeKind::kLift, 0);  // clocks rise
   QuickRates r{};
   const double empty_s = probe.pass_s(0, ProbeKind::kLift, 0);
@@ -136,6 +139,14 @@ void measure_some(const runtime::CudaDevice& device, Precision precision,
   numbers.multiply_s = r.multiply_s;
 }
 
+template <class T>
+std::vector<tile::Shape> shapes_of(const runtime::CudaDevice& device) {
+  std::vector<tile::Shape> shapes;
+  for (const TileLauncher<T>& launcher : state_launchers<T>(device))
+    shapes.push_back(launcher.shape());
+  return shapes;
+}
+
 }  // namespace
 
 }  // namespace cuda
@@ -165,16 +176,13 @@ CostModel cuda_cost_model(const runtime::CudaDevice& device, Precision precision
   }
   if (origin) *origin = found;
   const bool is_double = precision == Precision::kDouble;
-  const auto shape = [&](std::size_t k) {
-    return is_double ? cuda::TileLauncher<double>(k).shape() : cuda::TileLauncher<float>(k).shape();
-  };
-  const std::size_t num_kernels =
-      is_double ? cuda::num_tile_kernels<double>(device) : cuda::num_tile_kernels<float>(device);
+  const std::vector<tile::Shape> shapes =
+      is_double ? cuda::shapes_of<double>(device) : cuda::shapes_of<float>(device);
   CostModel cost;
-  cost.tile_qubits = shape(0).tile_qubits;
-  cost.row_bits = shape(0).row_bits;
-  if (num_kernels > 1) {
-    cost.wide_tile_qubits = shape(1).tile_qubits;
+  cost.tile_qubits = shapes[0].tile_qubits;
+  cost.row_bits = shapes[0].row_bits;
+  if (shapes.size() > 1) {
+    cost.wide_tile_qubits = shapes[1].tile_qubits;
     cost.wide_from_s = cuda::kWideFrom_s;
     cost.mixed_tiles = true;
   }

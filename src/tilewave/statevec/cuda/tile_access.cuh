@@ -74,10 +74,15 @@ __device__ __forceinline__ void store_amplitude(std::byte* p, Complex<T> a) {
 }
 
 /// Memory to shared memory without a register, 16 bytes past the first-level cache; zeros where
-/// `zero`.
+/// `zero`. Devices before sm_80 copy through registers.
 template <int Bytes = 16>
 __device__ __forceinline__ void copy_async(std::byte* shared, const std::byte* from,
                                            bool zero = false) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+  using Unit = std::conditional_t<Bytes == 16, uint4, uint2>;
+  static_assert(sizeof(Unit) == Bytes);
+  *reinterpret_cast<Unit*>(shared) = zero ? Unit{} : *reinterpret_cast<const Unit*>(from);
+#else
   const auto to = static_cast<std::uint32_t>(__cvta_generic_to_shared(shared));
   const int read = zero ? 0 : Bytes;
   if constexpr (Bytes == 16) {
@@ -88,10 +93,13 @@ __device__ __forceinline__ void copy_async(std::byte* shared, const std::byte* f
                  "n"(Bytes)
                  : "memory");
   }
+#endif
 }
 /// Waits for the copies of this thread.
 __device__ __forceinline__ void wait_for_copies() {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
   asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
 }
 
 /// Calls f(j, p + offset of amplitude j) for every amplitude of a thread: one addition each.

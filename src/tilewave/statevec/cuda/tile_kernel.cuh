@@ -37,12 +37,11 @@ __device__ __forceinline__ std::uint64_t param_at(std::uint32_t address) {
   return x;
 }
 
-/// An operation beyond those in the parameters; the reductions tell the compiler that it is the
-/// same for all threads.
+/// An operation beyond those in the parameters.
 template <class T>
 __device__ __forceinline__ ListedOp far_op(const PassArguments<T>& args, std::uint32_t k) {
   const uint2 op = __ldg(tile::table<uint2>(args.tables, args.frame.far_ops) + k);
-  return {{__reduce_or_sync(0xffffffffu, op.x)}, __reduce_or_sync(0xffffffffu, op.y)};
+  return {{tile::same_in_warp(op.x)}, tile::same_in_warp(op.y)};
 }
 
 /// Reads each operation of the program, and jumps to its code.
@@ -99,11 +98,12 @@ __global__ void __launch_bounds__(1 << (K - RB), MinBlocks)
   run_tile_pass<T, K, RB, 0>(args.frame, args, Interpreter<T, K, RB, 0, Set>{args});
 }
 
-/// The same on tiles of two blocks.
+/// The same on tiles of two blocks; empty in code for devices without clusters.
 template <class T, int K, int RB, int MinBlocks, tile::OpSet Set>
 __global__ void TW_CLUSTER_OF(2) __launch_bounds__(1 << (K - RB), MinBlocks)
     wide_tile_pass_kernel(const __grid_constant__ PassArguments<T> args) {
-  run_tile_pass<T, K, RB, 1>(args.frame, args, Interpreter<T, K, RB, 1, Set>{args});
+  if constexpr (kHasClusters)
+    run_tile_pass<T, K, RB, 1>(args.frame, args, Interpreter<T, K, RB, 1, Set>{args});
 }
 
 }  // namespace tilewave::statevec::cuda

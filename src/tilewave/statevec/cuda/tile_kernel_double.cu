@@ -8,6 +8,7 @@ namespace tilewave::statevec::cuda {
 template <>
 std::span<const TileKernel<double>> tile_kernels<double>() {
   static const TileKernel<double> kKernels[] = {
+      small_double_kernel(),
       {12,
        5,
        0,

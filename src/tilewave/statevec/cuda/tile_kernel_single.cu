@@ -8,6 +8,7 @@ namespace tilewave::statevec::cuda {
 template <>
 std::span<const TileKernel<float>> tile_kernels<float>() {
   static const TileKernel<float> kKernels[] = {
+      small_single_kernel(),
       {13,
        5,
        0,

@@ -1,6 +1,9 @@
 #include "tilewave/statevec/cuda/tile_launch.h"
 
 #include <algorithm>
+#include <string>
+
+#include "tilewave/base/error.h"
 
 namespace tilewave::statevec::cuda {
 
@@ -11,11 +14,7 @@ void TileLauncher<T>::launch(const tile::PassFrame& frame, Complex<T>* state, co
                              const std::byte* numbers) {
   namespace rc = runtime::cuda;
   const tile::Shape s = shape();
-  const std::size_t shared = (sizeof(Complex<T>) << s.block_qubits()) +
-                             tile::linear_bytes(frame, sizeof(Complex<T>), s.num_warps()) +
-                             tile::general_bytes(frame, sizeof(Complex<T>), s.thread_bits()) +
-                             tile::row_bytes(frame, s.thread_bits()) +
-                             std::size_t{16} * frame.max_chunk16;
+  const std::size_t shared = tile::block_bytes(frame, s);
   const auto set = static_cast<std::size_t>(frame.op_set);
   const auto* function = reinterpret_cast<const void*>(kernel_.function[set]);
   if (compiled) {
@@ -39,5 +38,45 @@ void TileLauncher<T>::launch(const tile::PassFrame& frame, Complex<T>* state, co
 
 template class TileLauncher<double>;
 template class TileLauncher<float>;
+
+namespace {
+
+template <class T>
+bool runs_on(const TileKernel<T>& kernel, const runtime::CudaDevice& device) {
+  constexpr std::uint64_t kBeside = 8192 + tile::kLeastChunkBytes;  // factors and sums, a chunk
+  const int block_qubits = kernel.tile_qubits - kernel.block_bits;
+  return (sizeof(Complex<T>) << block_qubits) + kBeside <= device.shared_bytes &&
+         (kernel.block_bits == 0 || device.has_clusters);
+}
+
+}  // namespace
+
+template <class T>
+std::vector<TileLauncher<T>> tile_launchers(const runtime::CudaDevice& device) {
+  std::vector<TileLauncher<T>> all;
+  for (const TileKernel<T>& kernel : tile_kernels<T>()) {
+    if (runs_on(kernel, device)) all.emplace_back(kernel, device);
+  }
+  return all;
+}
+
+template <class T>
+std::vector<TileLauncher<T>> state_launchers(const runtime::CudaDevice& device) {
+  std::vector<TileLauncher<T>> used = tile_launchers<T>(device);
+  if (used.empty()) {
+    throw Error(ExitCode::kResources,
+                "cannot run passes on " + device.name + ": a block of threads has " +
+                    std::to_string(device.shared_bytes >> 10) +
+                    " KiB of shared memory there, too little for the smallest tile: use --device "
+                    "cpu");
+  }
+  while (used.size() > 1 && used[1].shape().block_bits == 0) used.erase(used.begin());
+  return used;
+}
+
+template std::vector<TileLauncher<double>> tile_launchers(const runtime::CudaDevice&);
+template std::vector<TileLauncher<float>> tile_launchers(const runtime::CudaDevice&);
+template std::vector<TileLauncher<double>> state_launchers(const runtime::CudaDevice&);
+template std::vector<TileLauncher<float>> state_launchers(const runtime::CudaDevice&);
 
 }  // namespace tilewave::statevec::cuda

@@ -13,8 +13,22 @@ namespace tilewave::statevec::tile {
 ChunkLimits chunk_limits(const Shape& shape) {
   // 3 x (64 KiB of tile, these, 384 bytes of sums, 1 KiB that the driver takes) in 228 KiB
   const std::size_t amplitude = amplitude_bytes(shape.precision);
-  return loads_through_shared(shape.block_qubits(), amplitude) ? ChunkLimits{6976, 24, 4, 9280}
-                                                               : ChunkLimits{};
+  return within_block(loads_through_shared(shape.block_qubits(), amplitude)
+                          ? ChunkLimits{6976, 24, 4, 9280}
+                          : ChunkLimits{},
+                      shape);
+}
+
+ChunkLimits within_block(ChunkLimits limits, const Shape& shape) {
+  PassFrame longest;
+  longest.max_linear = limits.num_linear;
+  longest.max_general = limits.num_general;
+  const auto taken = static_cast<std::uint32_t>(block_bytes(longest, shape) + sum_bytes(shape));
+  TW_CHECK(taken + kLeastChunkBytes <= shape.shared_bytes, "a tile of this shape fits no block");
+  const std::uint32_t room = (shape.shared_bytes - taken) / 16 * 16;
+  limits.chunk_bytes = std::min(limits.chunk_bytes, room);
+  limits.plain_chunk_bytes = std::min(limits.plain_chunk_bytes, room);
+  return limits;
 }
 
 namespace {

@@ -46,6 +46,7 @@ struct Shape {
   int row_bits = 3;  ///< low slots that are lanes at the first load and the last store
   Precision precision = Precision::kDouble;
   int block_bits = 0;  ///< a tile lies in 2^block_bits blocks of threads: 0 or 1
+  std::uint32_t shared_bytes = 227 << 10;  ///< the most that a block of threads can have (sm_90)
 
   int block_qubits() const { return tile_qubits - block_bits; }
   int thread_bits() const { return block_qubits() - register_bits; }  ///< of one block

@@ -12,6 +12,9 @@
 
 namespace tilewave::statevec::tile {
 
+/// Of shared memory that a block of threads needs for a chunk.
+inline constexpr std::uint32_t kLeastChunkBytes = 8192;
+
 /// Limits of one chunk (shared memory of a block beside its tile); default: two tiles share a
 /// multiprocessor.
 struct ChunkLimits {
@@ -21,8 +24,28 @@ struct ChunkLimits {
   std::uint32_t plain_chunk_bytes = 32768;  ///< in a pass without general factors
 };
 
-/// What a multiprocessor holds beside as many tiles as its kernel is compiled for.
+/// Shared memory that a block of threads is started with.
+inline std::size_t block_bytes(const PassFrame& f, const Shape& shape) {
+  const auto amplitude = static_cast<std::uint32_t>(amplitude_bytes(shape.precision));
+  return (std::size_t{amplitude} << shape.block_qubits()) +
+         linear_bytes(f, amplitude, shape.num_warps()) +
+         general_bytes(f, amplitude, shape.thread_bits()) + row_bytes(f, shape.thread_bits()) +
+         std::size_t{16} * f.max_chunk16;
+}
+
+/// Of shared memory beside that, which the compiler lays out: sums of warps, of the tile and by register
+/// and lane bits, up to the alignment of the tile.
+inline std::size_t sum_bytes(const Shape& shape) {
+  const auto sums =
+      static_cast<std::size_t>((2 + kMaxRegisterBits + kLaneBits) * shape.num_warps());
+  return (sums * sizeof(double) + 127) / 128 * 128;
+}
+
+/// What a multiprocessor holds beside as many tiles as its kernel is compiled for, and a block of
+/// threads beside its own.
 ChunkLimits chunk_limits(const Shape& shape);
+/// These limits, or shorter chunks where a block of threads would have too little shared memory.
+ChunkLimits within_block(ChunkLimits limits, const Shape& shape);
 
 struct TilePass {
   Shape shape;

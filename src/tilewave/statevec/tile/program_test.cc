@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tilewave/base/error.h"
 #include "tilewave/statevec/plan/planner.h"
 #include "tilewave/statevec/tile/emulator_test.h"
 #include "tilewave/statevec/tile/random_pass.h"
@@ -54,10 +55,10 @@ double worst_error(const RandomPassOptions& options, const Shape& shape, const C
 class TileProgram : public ::testing::TestWithParam<int> {};
 
 TEST_P(TileProgram, random_passes_agree_with_their_meaning) {
-  const Shape shapes[] = {{12, 4, 3, Precision::kDouble},   {12, 5, 3, Precision::kDouble},
-                          {13, 5, 3, Precision::kDouble},   {12, 5, 4, Precision::kSingle},
-                          {13, 5, 4, Precision::kSingle},   {13, 5, 3, Precision::kDouble, 1},
-                          {12, 4, 4, Precision::kSingle, 1}};
+  const Shape shapes[] = {{12, 4, 3, Precision::kDouble},    {12, 5, 3, Precision::kDouble},
+                          {13, 5, 3, Precision::kDouble},    {12, 5, 4, Precision::kSingle},
+                          {13, 5, 4, Precision::kSingle},    {13, 5, 3, Precision::kDouble, 1},
+                          {12, 4, 4, Precision::kSingle, 1}, {11, 5, 3, Precision::kDouble}};
   const Shape& shape = shapes[GetParam()];
   for (int n : {3, 9, 12, 15}) {
     for (std::uint64_t seed = 0; seed < 24; ++seed) {
@@ -80,6 +81,42 @@ TEST_P(TileProgram, random_passes_agree_with_their_meaning) {
           << "n " << n << " seed " << seed;
     }
   }
+}
+
+// Blocks of threads have 64 KiB of shared memory (sm_75), 99 (sm_86, sm_120), 163 (sm_80) or 227.
+TEST(TileProgramOfDevices, fits_the_blocks_of_every_device) {
+  std::mt19937_64 rng(11);
+  for (const Shape& shape : {Shape{11, 5, 3, Precision::kDouble, 0, 64 << 10},
+                             Shape{12, 5, 4, Precision::kSingle, 0, 64 << 10},
+                             Shape{12, 5, 3, Precision::kDouble, 0, 99 << 10},
+                             Shape{13, 5, 3, Precision::kDouble, 1, 99 << 10},
+                             Shape{13, 5, 4, Precision::kSingle, 0, 99 << 10},
+                             Shape{13, 5, 4, Precision::kSingle, 0, 163 << 10},
+                             Shape{13, 5, 4, Precision::kSingle, 0, 227 << 10}}) {
+    std::size_t most = 0;
+    int chunks = 0;
+    for (int round = 0; round < 6; ++round) {
+      RandomPassOptions options;
+      options.num_qubits = 16;
+      options.tile_qubits = shape.tile_qubits;
+      options.row_bits = shape.row_bits;
+      options.precision = shape.precision;
+      options.num_actions = 400;
+      options.max_targets = 4;
+      options.max_degree = round % 2 ? 2 : 4;
+      const Plan plan = random_pass(options, rng);
+      const TilePass pass = lower_pass(plan, 0, shape, chunk_limits(shape), 1 + round % 3);
+      most = std::max(most, block_bytes(pass.frame, shape) + sum_bytes(shape));
+      chunks = std::max(chunks, static_cast<int>(pass.frame.num_chunks));
+    }
+    EXPECT_LE(most, shape.shared_bytes) << shape.tile_qubits;
+    EXPECT_GT(chunks, 1) << "no program is long enough to say something";
+  }
+  // on sm_90 nothing is shorter than multiprocessors want it
+  EXPECT_EQ(chunk_limits({13, 5, 4, Precision::kSingle}).chunk_bytes, ChunkLimits{}.chunk_bytes);
+  EXPECT_LT(chunk_limits({13, 5, 4, Precision::kSingle, 0, 99 << 10}).chunk_bytes,
+            ChunkLimits{}.chunk_bytes);
+  EXPECT_THROW(chunk_limits({12, 5, 3, Precision::kDouble, 0, 64 << 10}), Error);
 }
 
 // Rotations about Pauli strings: ladders of controlled X with a phase inside, some of which cancel
@@ -190,7 +227,7 @@ TEST(TileProgramOfCircuits, long_programs_are_split) {
   EXPECT_GT(most_parts, 2u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, TileProgram, ::testing::Range(0, 7));
+INSTANTIATE_TEST_SUITE_P(Shapes, TileProgram, ::testing::Range(0, 8));
 
 }  // namespace
 }  // namespace tilewave::statevec::tile
