@@ -91,11 +91,10 @@ class FakeDriver : public runtime::cuda::Driver {
   // Nothing can be timed: rates are not measured, nor noted for later runs.
   cudaError_t create_event(cudaEvent_t*) override { return cudaErrorDevicesUnavailable; }
   cudaError_t destroy_event(cudaEvent_t) override { return cudaSuccess; }
-  cudaError_t launch(const void* kernel, dim3, dim3, void**, std::size_t shared_bytes,
+  cudaError_t launch(const void* kernel, dim3, dim3, void**, std::size_t bytes,
                      cudaStream_t) override {
-    largest_shared = std::max(largest_shared, shared_bytes);
-    if (shared_bytes > std::max(allowed[kernel], std::size_t{48} << 10))
-      return cudaErrorInvalidValue;
+    largest_shared = std::max(largest_shared, bytes);
+    if (bytes > std::max(allowed[kernel], std::size_t{48} << 10)) return cudaErrorInvalidValue;
     return launch_status;
   }
   cudaError_t allow_shared(const void* kernel, std::size_t bytes) override {
@@ -222,10 +221,10 @@ class JitDriver : public FakeDriver {
     *kernel = &the_kernel;
     return load_status;
   }
-  cudaError_t launch(const void* kernel, dim3 grid, dim3 block, void** arguments,
-                     std::size_t shared_bytes, cudaStream_t stream) override {
+  cudaError_t launch(const void* kernel, dim3 grid, dim3 block, void** arguments, std::size_t bytes,
+                     cudaStream_t stream) override {
     launched.insert(kernel);
-    return FakeDriver::launch(kernel, grid, block, arguments, shared_bytes, stream);
+    return FakeDriver::launch(kernel, grid, block, arguments, bytes, stream);
   }
 
  private:
