@@ -197,9 +197,9 @@ TEST(GpuFaults, smaller_devices_are_given_what_they_can_run) {
   FakeDriver fake;
   EXPECT_EQ(has_wide, fake.capability >= 90);
   runtime::cuda::ScopedDriver scope(&fake);
-  fake.shared_bytes = std::size_t{48} << 10;
+  fake.shared_bytes = std::size_t{40} << 10;
   const auto make = [] { make_cuda_state(4, Precision::kDouble); };
-  EXPECT_NE(failure(make, ExitCode::kResources).find("48 KiB of shared memory"), std::string::npos);
+  EXPECT_NE(failure(make, ExitCode::kResources).find("40 KiB of shared memory"), std::string::npos);
 }
 
 /// One on which compiled kernels are found, or not.
