@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <complex>
+#include <cstdio>
 #include <functional>
 #include <string>
 #include <tuple>
@@ -140,6 +141,19 @@ TEST_P(Devices, give_the_same_bits_again) {
   f.vjp({values.data(), 1}, &v, &e[1], again.data());
   EXPECT_EQ(e[0], e[1]);
   EXPECT_EQ(first, again);
+  // passes have kernels of their own (those with fixed matrices have none), or not
+  const std::string plan = f.explain();
+  const std::size_t at = plan.find("kernels of their own: ");
+  ASSERT_NE(at, std::string::npos) << plan;
+  unsigned forward = 0, back = 0, passes[2] = {};
+  ASSERT_EQ(
+      std::sscanf(plan.c_str() + at, "kernels of their own: %u of %u passes forward, %u of %u",
+                  &forward, &passes[0], &back, &passes[1]),
+      4)
+      << plan;
+  EXPECT_GE(passes[0], 2u) << plan;
+  EXPECT_EQ(forward > 0, compiles()) << plan;
+  EXPECT_EQ(back > 0, compiles()) << plan;
 }
 
 TEST_P(Devices, read_more_derivatives_than_shared_memory_has_room_for) {

@@ -465,6 +465,7 @@ std::string pass_table(const std::vector<PassLine>& passes) {
 std::string Function::explain() const {
   Data& d = *data_;
   std::vector<PassLine> lines;
+  std::string kernels;
   std::size_t reads = d.single.passes.num_reads, sweeps = d.single.sweeps.size();
   if (d.options.cuda_device >= 0) {
     d.with_device_run([&](auto& run) {
@@ -473,6 +474,7 @@ std::string Function::explain() const {
             {pass.num_ops, pass.num_reads, pass.active & low_mask(d.actions.num_wires)});
       reads = run.read_angles().size();
       sweeps = run.num_sweeps();
+      kernels = run.kernels();
     });
   }
   for (const Pass& pass : d.single.passes.passes)
@@ -485,6 +487,7 @@ std::string Function::explain() const {
                      " derivatives read, " + std::to_string(d.strings.strings.size()) +
                      " Pauli strings in " + std::to_string(sweeps) + " sweeps\n" +
                      pass_table(lines);
+  if (!kernels.empty()) text += "kernels of their own: " + kernels + ", the others interpreted\n";
   if (d.has_batch)
     text += "batches: " + std::to_string(d.options.precision == Precision::kDouble ? 8 : 16) +
             " sets side by side in vectors\n";

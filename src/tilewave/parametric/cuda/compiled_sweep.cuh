@@ -1,4 +1,5 @@
-// A sweep over Pauli strings as a kernel of its own, from when the compiler is done with it.
+// Sweeps over Pauli strings: what the interpreter needs of them on the device, and each as a kernel of
+// its own from when the compiler is done with it.
 #pragma once
 
 #include <memory>
@@ -63,6 +64,33 @@ class CompiledSweep {
  private:
   std::shared_ptr<cuda::JitCache::Entry> entry_;
   std::vector<T> weights_;
+};
+
+/// The sweeps' strings with their weights, on the device for as long as the weights stay: those of
+/// expectations always do, those of lam where there is one observable.
+template <class T>
+struct KeptSweeps {
+  static constexpr int kReg = Shape<T, true>::kReg;
+
+  StringWeights weights;
+  std::vector<Array<StringSegment<(1 << kReg)>>> segments;
+  std::vector<Array<DeviceString<T>>> strings;
+  Array<double> totals;
+  std::vector<CompiledSweep<T>> compiled;
+
+  void keep(const std::vector<StringSweep>& sweeps, const StringWeights& wanted,
+            std::uint32_t num_sums, const cuda::Stream& stream) {
+    if (totals.count() && weights == wanted) return;
+    *this = {};
+    for (const StringSweep& sweep : sweeps) {
+      const auto own = segments_of<T, kReg>(sweep, wanted, kRow - kReg);
+      segments.emplace_back(own.segments, stream);
+      strings.emplace_back(own.strings, stream);
+      stream.synchronize();  // before `own` goes
+    }
+    totals = Array<double>(std::max<std::size_t>(2 * std::size_t{num_sums}, 1), "expectations");
+    weights = wanted;
+  }
 };
 
 }  // namespace tilewave::parametric::device

@@ -221,36 +221,13 @@ struct DeviceRun<T>::Data {
   }
 
   // ---- strings ----
-  // The sweeps' strings with their weights, on the device for as long as the weights stay: those of
-  // expectations always do, those of lam where there is one observable.
-  struct KeptSweeps {
-    StringWeights weights;
-    std::vector<Array<StringSegment<(1 << S::kReg)>>> segments;
-    std::vector<Array<DeviceString<T>>> strings;
-    Array<double> totals;
-    std::vector<CompiledSweep<T>> compiled;
-  };
-  KeptSweeps of_lam, of_observables;
-
-  void keep(KeptSweeps& kept, const StringWeights& weights, std::uint32_t num_sums) {
-    if (kept.totals.count() && kept.weights == weights) return;
-    kept = {};
-    for (const StringSweep& sweep : sweeps) {
-      const auto own = segments_of<T, S::kReg>(sweep, weights, kRow - S::kReg);
-      kept.segments.emplace_back(own.segments, stream);
-      kept.strings.emplace_back(own.strings, stream);
-      stream.synchronize();  // before `own` goes
-    }
-    kept.totals =
-        Array<double>(std::max<std::size_t>(2 * std::size_t{num_sums}, 1), "expectations");
-    kept.weights = weights;
-  }
+  KeptSweeps<T> of_lam, of_observables;
 
   // Runs the sweeps; the sums go to `out`: Re and Im of each.
   template <bool kLam>
-  void run_sweeps(KeptSweeps& kept, const StringWeights& weights, std::uint32_t num_sums,
+  void run_sweeps(KeptSweeps<T>& kept, const StringWeights& weights, std::uint32_t num_sums,
                   std::vector<double>& out) {
-    keep(kept, weights, num_sums);
+    kept.keep(sweeps, weights, num_sums, stream);
     const runtime::Timer timer;
     cuda::check(cuda::driver().fill(kept.totals.data(), 0, kept.totals.count() * sizeof(double),
                                     stream.get()),
@@ -343,6 +320,23 @@ const StageProgram& DeviceRun<T>::program() const {
 template <class T>
 std::size_t DeviceRun<T>::num_sweeps() const {
   return data_->sweeps.size();
+}
+
+template <class T>
+std::string DeviceRun<T>::kernels() const {
+  Data& d = *data_;
+  const std::size_t passes = d.program.passes.size();
+  std::size_t forward = 0, back = 0, swept = 0;
+  for (std::size_t k = 0; k < passes; ++k) {
+    forward += d.compiled && d.compiled->kernel(k);
+    back += d.compiled_back && d.compiled_back->kernel(k);
+  }
+  for (const auto* kept : {&d.of_lam, &d.of_observables}) {
+    for (const auto& sweep : kept->compiled) swept += sweep.kernel() != nullptr;
+  }
+  return std::to_string(forward) + " of " + std::to_string(passes) + " passes forward, " +
+         std::to_string(back) + " of " + std::to_string(passes) + " back and " +
+         std::to_string(swept) + " sweeps";
 }
 
 template <class T>

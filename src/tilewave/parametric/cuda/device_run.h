@@ -29,6 +29,8 @@ class DeviceRun {
   std::span<const std::uint32_t> read_angles() const;  ///< the angle of each derivative
   const StageProgram& program() const;
   std::size_t num_sweeps() const;  ///< over the state, for the observables
+  /// How many passes forward and back, and sweeps, run as kernels of their own by now, in words.
+  std::string kernels() const;
 
   void bind(const double* values, std::size_t count, std::size_t num_parameters);
   void forward();

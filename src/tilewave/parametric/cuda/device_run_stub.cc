@@ -24,6 +24,10 @@ const StageProgram& DeviceRun<T>::program() const {
   return data_->program;
 }
 template <class T>
+std::string DeviceRun<T>::kernels() const {
+  return "";
+}
+template <class T>
 std::size_t DeviceRun<T>::num_sweeps() const {
   return 0;
 }
