@@ -1,8 +1,11 @@
 // A library with the functions of NVRTC that the program uses, for tests of what is around a
 // compiler: "machine code" is the source, after a second where it says "slow", and none where it
-// says "wrong".
+// says "wrong". As the real one, it has an object from when it first compiles to the end of the
+// process, without which it cannot go on compiling.
+#include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <thread>
@@ -13,6 +16,11 @@ struct Program {
   std::string source;
   bool says(const char* word) const { return source.find(word) != std::string::npos; }
   std::string log() const { return says("wrong") ? "a word that does not belong here" : ""; }
+};
+
+std::atomic<bool> is_gone = false;
+struct Needed {
+  ~Needed() { is_gone = true; }
 };
 
 }  // namespace
@@ -34,7 +42,9 @@ int nvrtcDestroyProgram(Program** program) {
   return 0;
 }
 int nvrtcCompileProgram(Program* program, int, const char* const*) {
+  static const Needed needed;
   if (program->says("slow")) std::this_thread::sleep_for(std::chrono::seconds(1));
+  if (is_gone) std::abort();
   return program->says("wrong");
 }
 int nvrtcGetProgramLogSize(Program* program, std::size_t* size) {
