@@ -387,13 +387,10 @@ circuit::NoiseRule read_rule(const Node& n) {
   }
   if (rule.channel->num_qubits > 1) {
     for (const auto& list : rule.qubits) {
-      if (list.size() == 1) {
-        n.at("qubits", "")
-            .fail(
-                "a channel on several qubits needs lists of qubits such as "
-                "[[0, 1]]: qubit " +
+      if (list.size() != 1) continue;
+      n.at("qubits", "")
+          .fail("a channel on several qubits needs lists of qubits such as [[0, 1]]: qubit " +
                 std::to_string(list[0]) + " stands alone");
-      }
     }
   }
   return rule;
@@ -406,9 +403,8 @@ circuit::ReadoutRule read_readout(const Node& n) {
   rule.path = n.path;
   if (n.has("qubits") && n.value["qubits"] != "all") {
     const Node list = n.at("qubits", "");
-    for (std::size_t k = 0; k < list.need_list("qubits"); ++k) {
+    for (std::size_t k = 0; k < list.need_list("qubits"); ++k)
       rule.qubits.push_back(list[k].index(~std::uint32_t{0} - 1));
-    }
   }
   if (n.has("matrix")) {
     if (n.has("p1_given_0") || n.has("p0_given_1")) n.fail("give the matrix or its two numbers");
@@ -418,16 +414,14 @@ circuit::ReadoutRule read_readout(const Node& n) {
     for (std::size_t i = 0; i < 2; ++i) {
       if (m[i].need_list("numbers") != 2) m[i].fail("must have 2 entries: P(read 0), P(read 1)");
       for (std::size_t j = 0; j < 2; ++j) p[i][j] = m[i][j].probability();
-      if (std::abs(p[i][0] + p[i][1] - 1) > kTolerance) {
+      if (std::abs(p[i][0] + p[i][1] - 1) > kTolerance)
         m[i].fail("sums to " + nine_digits(p[i][0] + p[i][1]) + ": it must sum to 1");
-      }
     }
     rule.error = {p[0][1], p[1][0]};
     return rule;
   }
-  if (!n.has("p1_given_0") && !n.has("p0_given_1")) {
+  if (!n.has("p1_given_0") && !n.has("p0_given_1"))
     n.fail("needs \"p1_given_0\" and \"p0_given_1\", or \"matrix\"");
-  }
   rule.error.p1_given_0 = n.probability_or("p1_given_0", 0);
   rule.error.p0_given_1 = n.probability_or("p0_given_1", 0);
   return rule;
@@ -438,11 +432,9 @@ json parse_json(std::string_view text, const std::string& name) {
   constexpr int kMostDepth = 64;            // a model needs 8
   std::vector<std::set<std::string>> keys;  // of the objects under way
   return json::parse(text, [&](int depth, json::parse_event_t event, json& parsed) {
-    if (depth > kMostDepth) {
-      throw Error(ExitCode::kInput, without_controls(name) +
-                                        ": its brackets are nested more than " +
-                                        std::to_string(kMostDepth) + " deep: is it a noise model?");
-    }
+    if (depth > kMostDepth)
+      Node{parsed, name}.fail("its brackets are nested more than " + std::to_string(kMostDepth) +
+                              " deep: is it a noise model?");
     if (event == json::parse_event_t::object_start) keys.emplace_back();
     if (event == json::parse_event_t::object_end) keys.pop_back();
     if (event == json::parse_event_t::key &&

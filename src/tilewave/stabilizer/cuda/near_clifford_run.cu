@@ -325,9 +325,9 @@ class GpuNearClifford : public GpuRows {
     int most_shared = 0, processors = 1, resident = 1;
     check_cuda(cudaDeviceGetAttribute(&most_shared, cudaDevAttrMaxSharedMemoryPerBlockOptin,
                                       current_gpu()),
-               "asking for shared memory");
+               "ask for shared memory");
     check_cuda(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, current_gpu()),
-               "asking for the multiprocessors");
+               "ask for the multiprocessors");
     kernel_ = by_warps_ ? follow_shots<true> : follow_shots<false>;
     threads_ = kFollowThreads;
     if (by_warps_) {
