@@ -1,5 +1,6 @@
 #include "tilewave/runtime/threads.h"
 
+#include <dlfcn.h>
 #include <omp.h>
 #include <pthread.h>
 
@@ -12,6 +13,7 @@
 #include <limits>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -27,7 +29,18 @@ namespace {
 // nothing happens.
 void end_sleeping_threads() { omp_pause_resource_all(omp_pause_hard); }
 
-[[maybe_unused]] const int registered = pthread_atfork(&end_sleeping_threads, nullptr, nullptr);
+// LLVM's runtime starts threads anew in a child by itself, and holds its own locks from when a fork
+// begins: a pause would wait for them forever.
+bool is_of_llvm() {
+  Dl_info library{};
+  if (!dladdr(reinterpret_cast<void*>(&omp_pause_resource_all), &library) || !library.dli_fname)
+    return false;
+  const std::string_view name = library.dli_fname;
+  return name.find("libomp") != name.npos || name.find("libiomp") != name.npos;
+}
+
+[[maybe_unused]] const int registered =
+    is_of_llvm() ? 0 : pthread_atfork(&end_sleeping_threads, nullptr, nullptr);
 
 thread_local bool is_limited = false;  // by a ThreadLimit
 
