@@ -108,7 +108,6 @@ MAGIC = Path(tempfile.mkdtemp(), "magic.stim")
 MAGIC.write_text("RX 0\nT 0\nMX 0\nDETECTOR rec[-1]\n")
 for command in ("analyze_errors", "explain_errors"):
     fails(INPUT, "magic.stim:2: T is no Clifford gate", command, "--in", MAGIC)
-fails(USAGE, "sampled on the CPU", "detect", "--in", MAGIC, "--device", "cuda")
 fails(USAGE, "there is no detector 1 to post-select on: the circuit has 1", "detect", "--in", MAGIC, "--postselect", "1")
 fails(USAGE, "'2-1' names no detectors", "detect", "--in", MAGIC, "--postselect", "2-1")
 fails(USAGE, "no detectors to post-select on are named", "detect", "--in", MAGIC, "--postselect", "")
