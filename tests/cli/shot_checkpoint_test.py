@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Samplers that are killed and go on: the same bytes as undisturbed, in every command and format, and what is refused."""
 import random
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -103,11 +104,16 @@ with tempfile.TemporaryDirectory() as name:
     # a seed that was drawn goes on, and threads may be others
     place = folder / "drawn"
     run = ["detect", "--in", code, "--shots", 3_000_000, "--out", place]
-    process = start(*run, "--checkpoint", folder / "c1", "--checkpoint-every", "0.01s")
-    wait_for(folder / "c1" / "checkpoint")
-    time.sleep(0.3)
-    process.kill()
-    process.communicate()
+    for _ in range(50):  # until one is killed before its end
+        process = start(*run, "--threads", 1, "--checkpoint", folder / "c1", "--checkpoint-every", "0.01s")
+        wait_for(folder / "c1" / "checkpoint", 2)
+        time.sleep(r.uniform(0.03, 0.1))
+        process.kill()
+        process.communicate()
+        if (folder / "c1" / "checkpoint").exists() and place.stat().st_size > 4_000_000:
+            break
+        place.unlink(missing_ok=True)
+        shutil.rmtree(folder / "c1", ignore_errors=True)
     before = (folder / "c1" / "checkpoint").read_bytes()
     done = tilewave(*run, "--resume", folder / "c1", "--threads", 2)
     c.check(done.code == 0 and len(place.read_bytes().splitlines()) == 3_000_000, f"a drawn seed: {done.err}")
