@@ -12,6 +12,7 @@
 #include "tilewave/circuit/families.h"
 #include "tilewave/runtime/cuda/driver.h"
 #include "tilewave/runtime/cuda/jit_cache.h"
+#include "tilewave/runtime/cuda/memory.h"
 #include "tilewave/runtime/gpu_code.h"
 #include "tilewave/statevec/state.h"
 #include "tilewave/statevec/sweep.h"
@@ -200,6 +201,42 @@ TEST(GpuFaults, smaller_devices_are_given_what_they_can_run) {
   fake.shared_bytes = std::size_t{40} << 10;
   const auto make = [] { make_cuda_state(4, Precision::kDouble); };
   EXPECT_NE(failure(make, ExitCode::kResources).find("40 KiB of shared memory"), std::string::npos);
+}
+
+/// One whose memory is full until somebody gives some back.
+class FullDriver : public FakeDriver {
+ public:
+  bool is_full = true;
+  int device = 1;
+  cudaError_t current_device(int* current) override {
+    *current = device;
+    return cudaSuccess;
+  }
+  cudaError_t allocate(void** pointer, std::size_t num_bytes) override {
+    if (is_full) return cudaErrorMemoryAllocation;
+    return FakeDriver::allocate(pointer, num_bytes);
+  }
+};
+
+TEST(GpuFaults, memory_that_its_owners_can_do_without_goes_to_who_runs_out_of_it) {
+  namespace rc = runtime::cuda;
+  FullDriver fake;
+  rc::ScopedDriver scope(&fake);
+  int released = 0, of_other = 0, withdrawn = 0;
+  const int owners[3] = {};
+  rc::offer_idle(&owners[0], 1, [&] { ++released, fake.is_full = false; });
+  rc::offer_idle(&owners[1], 0, [&] { ++of_other; });
+  rc::offer_idle(&owners[2], 1, [&] { ++withdrawn; });
+  rc::withdraw_idle(&owners[2]);
+  { const rc::DeviceArena arena(1000, "a test"); }
+  EXPECT_EQ(released, 1);
+  fake.is_full = true;  // an offer is taken once
+  EXPECT_THROW(rc::DeviceArena(1000, "a test"), Error);
+  EXPECT_EQ(released, 1);
+  EXPECT_EQ(of_other, 0) << "it is of another device";
+  EXPECT_EQ(withdrawn, 0);
+  rc::withdraw_idle(&owners[1]);
+  EXPECT_TRUE(fake.nothing_leaked());
 }
 
 /// One on which compiled kernels are found, or not.

@@ -8,24 +8,13 @@ import tempfile
 import time
 from pathlib import Path
 
-from launch import HEAD, MPIEXEC, TILEWAVE, check, end, finish, start, start_by_variables
+from launch import MPIEXEC, TILEWAVE, check, children_of, end, finish, layered_circuit, start, start_by_variables
 
 RANKS = [int(word) for word in sys.argv[3].split(",")]
 KILLS = int(sys.argv[4])  # of each number of ranks
 SEED = random.randrange(10**6) if len(sys.argv) < 6 else int(sys.argv[5])
 r = random.Random(SEED)
 print("seed", SEED)
-
-
-def layered_circuit(qubits, layers, seed):
-    draw = random.Random(seed)
-    lines = [f"qreg q[{qubits}];", f"creg c[{qubits}];"]
-    for _ in range(layers):
-        lines += [f"u3({draw.uniform(0, 3)},{draw.uniform(0, 3)},{draw.uniform(0, 3)}) q[{q}];" for q in range(qubits)]
-        for _ in range(qubits // 2):
-            a, b = draw.sample(range(qubits), 2)
-            lines.append(f"cx q[{a}],q[{b}];")
-    return HEAD + "\n".join(lines) + "\nmeasure q -> c;\n"
 
 
 def start_ranks(ranks, *words):
@@ -40,18 +29,6 @@ def start_ranks(ranks, *words):
 def run(ranks, *words):
     done = [finish(p) for p in start_ranks(ranks, *words)]
     return max(code for code, _, _ in done), done[0][1], "".join(err for _, _, err in done)
-
-
-def children_of(pid):
-    found = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue  # it is gone
-        if int(fields[1]) == pid:
-            found.append(int(stat.parent.name))
-    return found
 
 
 def kill(processes):

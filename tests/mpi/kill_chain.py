@@ -27,23 +27,11 @@ parser.add_argument("--folder", default=None, help="where states and checkpoints
 flags = parser.parse_args()
 sys.argv = [sys.argv[0], flags.tilewave, flags.mpiexec]
 
-from launch import HEAD, MPIEXEC, TILEWAVE, check, end, finish, start, start_by_variables  # noqa: E402
+from launch import MPIEXEC, TILEWAVE, check, children_of, end, finish, layered_circuit, start, start_by_variables  # noqa: E402
 
 SEED = random.randrange(10**6) if flags.seed is None else flags.seed
 r = random.Random(SEED)
 THREADS = str(min(2, os.cpu_count()))
-
-
-def layered_circuit(layers):
-    draw = random.Random(layers)
-    n = flags.qubits
-    lines = [f"qreg q[{n}];", f"creg c[{n}];"]
-    for _ in range(layers):
-        lines += [f"u3({draw.uniform(0, 3)},{draw.uniform(0, 3)},{draw.uniform(0, 3)}) q[{q}];" for q in range(n)]
-        for _ in range(n // 2):
-            a, b = draw.sample(range(n), 2)
-            lines.append(f"cx q[{a}],q[{b}];")
-    return HEAD + "\n".join(lines) + "\nmeasure q -> c;\n"
 
 
 def start_ranks(ranks, *words):
@@ -58,18 +46,6 @@ def run(ranks, *words):
     begin = time.monotonic()
     done = [finish(p, 3600) for p in start_ranks(ranks, *words)]
     return max(code for code, _, _ in done), done[0][1], "".join(err for _, _, err in done), time.monotonic() - begin
-
-
-def children_of(pid):
-    found = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue  # it is gone
-        if int(fields[1]) == pid:
-            found.append(int(stat.parent.name))
-    return found
 
 
 def kill(processes):
@@ -93,10 +69,11 @@ def chain(ranks, folder):
     words = ["run", circuit, "--shots", 2000, "--seed", 5, "--quiet"]
     while few_s < min(10, flags.seconds / 3):
         few *= 2
-        circuit.write_text(layered_circuit(few))
+        circuit.write_text(layered_circuit(flags.qubits, few, few))
         code, _, err, few_s = run(ranks, *words)
         check(code == 0, f"{ranks} ranks: {err}")
-    circuit.write_text(layered_circuit(int(few * flags.seconds / few_s)))
+    layers = int(few * flags.seconds / few_s)
+    circuit.write_text(layered_circuit(flags.qubits, layers, layers))
     begin, going, middle = folder / "begin", folder / "going", folder / "middle"
     states = [folder / "undisturbed.npy", folder / "killed.npy"]
     processes = start_ranks(ranks, *words, "--checkpoint", begin, "--checkpoint-every", "10h", "--state", states[0])

@@ -1,11 +1,13 @@
 """Starts the program as several processes. Scripts are called as `script.py TILEWAVE MPIEXEC ...`;
 with the word `tcp` for MPIEXEC there is no launcher, and the processes find each other by variables."""
 import os
+import random
 import re
 import socket
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 TILEWAVE, MPIEXEC = sys.argv[1], sys.argv[2]
 HEAD = 'OPENQASM 2.0;\ninclude "qelib1.inc";\n'
@@ -82,3 +84,28 @@ def mpirun_well(ranks, *words, env=None):
 
 def alone(*words):
     return finish(start([TILEWAVE, *map(str, words)]))
+
+
+def layered_circuit(qubits, layers, seed):
+    """Layers of random gates of one qubit and pairs of CX, with measurements at the end."""
+    draw = random.Random(seed)
+    lines = [f"qreg q[{qubits}];", f"creg c[{qubits}];"]
+    for _ in range(layers):
+        lines += [f"u3({draw.uniform(0, 3)},{draw.uniform(0, 3)},{draw.uniform(0, 3)}) q[{q}];" for q in range(qubits)]
+        for _ in range(qubits // 2):
+            a, b = draw.sample(range(qubits), 2)
+            lines.append(f"cx q[{a}],q[{b}];")
+    return HEAD + "\n".join(lines) + "\nmeasure q -> c;\n"
+
+
+def children_of(pid):
+    """The numbers of the processes that a process started."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue  # it is gone
+        if int(fields[1]) == pid:
+            found.append(int(stat.parent.name))
+    return found

@@ -27,11 +27,7 @@ TEST(Function, derivatives_equal_those_gate_by_gate) {
     const auto n = static_cast<std::uint32_t>(1 + random.below(7));
     const auto p = static_cast<std::uint32_t>(1 + random.below(12));
     const Circuit c = random_circuit(random, n, p, 25);
-    for (const auto& op : c.ops()) {
-      for (std::size_t k = 0; k < c.params(op).size(); ++k) {
-        if (c.affine(op, k)) seen.insert(op.gate);
-      }
-    }
+    add_parametrised(c, seen);
     const std::vector<PauliSum> observables = {random_observable(random, n, 4),
                                                random_observable(random, n, 3)};
     constexpr std::size_t kSets = 11;  // one batch, and a part of another

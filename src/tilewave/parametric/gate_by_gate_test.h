@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <numbers>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -235,6 +236,15 @@ inline PauliSum random_observable(Random& random, std::uint32_t n, int terms) {
     sum.push_back({random.real(), random.engine() & low_mask(static_cast<int>(n)),
                    random.engine() & low_mask(static_cast<int>(n))});
   return sum;
+}
+
+/// The gates of a circuit that have a parameter in an angle.
+inline void add_parametrised(const Circuit& c, std::set<GateId>& seen) {
+  for (const auto& op : c.ops()) {
+    for (std::size_t k = 0; k < c.params(op).size(); ++k) {
+      if (c.affine(op, k)) seen.insert(op.gate);
+    }
+  }
 }
 
 }  // namespace tilewave::parametric

@@ -20,11 +20,7 @@ TEST(Metric, equals_that_of_states_moved_gate_by_gate) {
     const auto n = static_cast<std::uint32_t>(1 + random.below(9));
     const auto p = static_cast<std::uint32_t>(2 + random.below(5));
     const Circuit c = random_circuit(random, n, p, n < 3 ? 8 : 20);
-    for (const auto& op : c.ops()) {
-      for (std::size_t k = 0; k < c.params(op).size(); ++k) {
-        if (c.affine(op, k)) seen.insert(op.gate);
-      }
-    }
+    add_parametrised(c, seen);
     constexpr std::size_t kSets = 2;
     const std::size_t size = std::size_t{1} << n;
     const std::vector<double> values = random.angles(kSets * p);

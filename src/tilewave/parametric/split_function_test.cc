@@ -10,6 +10,15 @@
 namespace tilewave::parametric {
 namespace {
 
+std::string error_of(const auto& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
 struct Asked {
   Circuit circuit;
   std::vector<PauliSum> observables;
@@ -89,14 +98,6 @@ TEST(SplitFunction, shares_a_state) {
       EXPECT_NEAR(again[k], want[k], 1e-12);
     }
     for (std::size_t k = 0; k < 12; ++k) EXPECT_NEAR(gradient[k], slopes[k], 1e-11);
-    const auto error_of = [&](const auto& call) {
-      try {
-        call();
-      } catch (const Error& error) {
-        return std::string(error.what());
-      }
-      return std::string("no error");
-    };
     std::vector<std::complex<double>> states(3 * 32);
     EXPECT_NE(error_of([&] { f.states(asked.rows(), states.data()); }).find("needs a whole state"),
               std::string::npos);
@@ -139,14 +140,6 @@ TEST(SplitFunction, gathers_large_results_in_pieces) {
 TEST(SplitFunction, all_hear_of_what_goes_wrong_on_one) {
   const Asked asked(1, 4, false);
   on_ranks(3, [&](const std::shared_ptr<runtime::Ranks>& ranks) {
-    const auto error_of = [&](const auto& call) {
-      try {
-        call();
-      } catch (const Error& error) {
-        return std::string(error.what());
-      }
-      return std::string("no error");
-    };
     const bool is_other = ranks->rank() == 1;
     // a device that is not there, on one of them
     const std::string missing = error_of(
