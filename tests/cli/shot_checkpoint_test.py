@@ -42,6 +42,18 @@ def wait_for(path, limit_s=60):
         time.sleep(0.002)
 
 
+def wait_for_another(path, limit_s):
+    """Whether the file becomes another (a checkpoint is renamed into its place) within the limit and before it goes."""
+    end = time.monotonic() + limit_s
+    try:
+        first = path.stat().st_ino
+        while path.stat().st_ino == first and time.monotonic() < end:
+            time.sleep(0.001)
+        return path.stat().st_ino != first
+    except FileNotFoundError:
+        return False
+
+
 with tempfile.TemporaryDirectory() as name:
     folder = Path(name)
     code, magic, model = folder / "code.stim", folder / "magic.stim", folder / "model.dem"
@@ -104,13 +116,13 @@ with tempfile.TemporaryDirectory() as name:
     # a seed that was drawn goes on, and threads may be others
     place = folder / "drawn"
     run = ["detect", "--in", code, "--shots", 3_000_000, "--out", place]
-    for _ in range(50):  # until one is killed before its end
+    for _ in range(50):  # until one is killed before its end, with rows behind its checkpoint: the first is of no row
         process = start(*run, "--threads", 1, "--checkpoint", folder / "c1", "--checkpoint-every", "0.01s")
         wait_for(folder / "c1" / "checkpoint", 2)
-        time.sleep(r.uniform(0.03, 0.1))
+        of_rows = wait_for_another(folder / "c1" / "checkpoint", 2)
         process.kill()
         process.communicate()
-        if (folder / "c1" / "checkpoint").exists() and place.stat().st_size > 4_000_000:
+        if of_rows and (folder / "c1" / "checkpoint").exists():
             break
         place.unlink(missing_ok=True)
         shutil.rmtree(folder / "c1", ignore_errors=True)
