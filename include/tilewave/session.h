@@ -131,7 +131,7 @@ class Session {
   /// Plans the circuit, unless its plan is remembered, and runs it once. Throws what compile() and
   /// Executable::run() throw.
   Result run(const Circuit& circuit, const Questions& questions = {});
-  /// Forgets all plans.
+  /// Forgets all plans and gives back the memory that it keeps; what runs now is not disturbed.
   void clear();
 
  private:

@@ -1,4 +1,4 @@
-// Where a function of parameters runs.
+// The device that a function of parameters runs on: the CPU, or CUDA devices.
 #pragma once
 
 #include <cstdint>

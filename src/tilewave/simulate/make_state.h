@@ -1,4 +1,5 @@
-// Which device holds the state, and whether it fits.
+// The choice of the device that holds a state ("auto": a GPU, or as few as hold it together, from 20
+// qubits on; else the CPU), and the refusal of states that do not fit, before anything is allocated.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// Which engine runs a noisy circuit: one density matrix of 2n qubits, exact, or as many
-// trajectories as there are shots. The cheaper one by the planner's predictions.
+// Which state-vector engine runs a noisy circuit: one density matrix of 2n qubits, exact, or as many
+// trajectories as there are shots, whichever is predicted to be faster. simulate.cc compares the
+// winner with the stabilizer engine where the circuit has Clifford gates and Pauli errors only.
 #pragma once
 
 #include <limits>

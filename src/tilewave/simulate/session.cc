@@ -58,7 +58,8 @@ class Key {
 std::size_t bytes_of(const statevec::Plan& plan) {
   std::size_t bytes = sizeof plan + sizeof(statevec::PhaseTerm) * plan.terms.size() +
                       sizeof(cplx) * plan.matrices.size() +
-                      sizeof(statevec::Exchange) * plan.exchanges.size();
+                      sizeof(statevec::Exchange) * plan.exchanges.size() +
+                      sizeof(statevec::PlanCandidate) * plan.candidates.size();
   for (const statevec::Pass& pass : plan.passes)
     bytes += sizeof pass + 128 + sizeof(statevec::Action) * pass.actions.size();
   return bytes;

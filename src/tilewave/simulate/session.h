@@ -1,6 +1,6 @@
 // What outlives a run: plans, what planning remembers of circuits, tables that engines make of them,
-// and the memory of a state. All caches of that kind are here, bounded, safe to use from several
-// threads, found by what they hold, and emptied by clear(). Every front end uses one: the one of the
+// and the memory of a state. These caches are bounded, safe to use from several threads, compare keys
+// as a whole and not by a hash, and are emptied by clear(). Every front end uses one: the one of the
 // process, or its own.
 #pragma once
 
@@ -19,8 +19,8 @@
 #include "tilewave/settings/precision.h"
 #include "tilewave/simulate/make_state.h"
 #include "tilewave/statevec/plan/kept_passes.h"
-#include "tilewave/statevec/plan/memory.h"
 #include "tilewave/statevec/plan/plan.h"
+#include "tilewave/statevec/plan/plan_memory.h"
 #include "tilewave/statevec/plan/planner.h"
 #include "tilewave/statevec/state.h"
 

@@ -1,4 +1,5 @@
-// The spine of a run: prepare -> check memory -> state -> branches -> observe.
+// A run from start to end: prepare the circuit, choose the engine, take a state, walk the branches,
+// collect the answers.
 #include "tilewave/simulate/simulate.h"
 
 #include <algorithm>

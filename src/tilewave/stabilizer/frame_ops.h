@@ -1,7 +1,7 @@
 // The actions of gates on Paulis, one source for every kind of word and every engine. A Pauli is
 // two bits a qubit, x and z; a word holds those of many Paulis side by side: u32 (a GPU lane, 32
-// shots), u64, a 512-bit vector. A frame has no sign. A tableau does, so what changes it is told to
-// a phase:
+// shots), u64, a 512-bit vector. A frame has no signs. A tableau has, and a template argument keeps
+// them:
 //   NoPhase       frames (cpu/frame_run.cc, cuda/frame_machine.cuh)
 //   LanePhase<W>  i^phase X^x Z^z, the phase in two words beside them: tableaux whose rows are
 //                 lanes (tableau_gates.cc, tableau_collapse.cc)

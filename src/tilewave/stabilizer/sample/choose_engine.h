@@ -1,4 +1,6 @@
-// The choice between the two engines of Clifford circuits, made by predicted cost.
+// The choice between the frame engine and the sparse engine, by predicted time. Near-Clifford
+// circuits have an engine of their own (make_shot_source in sampler.cc), which makes its frames by
+// the engine chosen here.
 #pragma once
 
 #include <variant>

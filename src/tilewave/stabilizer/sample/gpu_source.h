@@ -1,4 +1,4 @@
-// Shots made on GPUs, behind the door of all samplers.
+// Shots made on GPUs, behind the interface of all samplers (ShotSource).
 #pragma once
 
 #include <functional>

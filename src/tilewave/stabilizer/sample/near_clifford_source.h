@@ -1,4 +1,4 @@
-// Near-Clifford circuits behind the door of all samplers.
+// Shots of near-Clifford circuits, behind the interface of all samplers (ShotSource).
 #pragma once
 
 #include <memory>

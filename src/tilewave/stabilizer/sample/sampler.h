@@ -1,5 +1,5 @@
-// Sampling shots of a circuit: the choice between the two engines, and shots in order from any
-// number of threads.
+// Sampling shots of a circuit: make_shot_source() chooses the engine and the device, run_shots() puts
+// shots in order from any number of threads.
 #pragma once
 
 #include <cstdint>

@@ -92,7 +92,13 @@ std::string explain(const Plan& plan) {
                 in_units(bytes, "B").c_str(), in_units(flops, "").c_str(),
                 in_time(plan.predicted_s).c_str());
   out += line;
-  if (!plan.rewrites.empty()) out += "with " + plan.rewrites.text() + '\n';
+  if (!plan.rewrites.empty()) out += "rewrites: " + plan.rewrites.text() + '\n';
+  for (const PlanCandidate& c : plan.candidates) {
+    out += &c == plan.candidates.data() ? "chosen by predicted time: " : "; ";
+    out += (c.way.empty() ? "greedy" : c.way.text()) + " (" + std::to_string(c.num_passes) +
+           (c.num_passes == 1 ? " pass, " : " passes, ") + in_time(c.predicted_s) + ')';
+  }
+  if (!plan.candidates.empty()) out += '\n';
   if (plan.shard_bits) {
     double sent = 0;
     std::size_t moving = 0;

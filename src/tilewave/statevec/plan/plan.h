@@ -116,6 +116,13 @@ struct Layout {
   bool is_identity(int num_qubits) const;
 };
 
+/// A way in which the planner made a plan of the circuit, and what that plan is predicted to take.
+struct PlanCandidate {
+  Rewrites way;  ///< of those that are chosen for a whole plan; empty: greedy
+  std::uint32_t num_passes = 0;
+  double predicted_s = 0;
+};
+
 struct Plan {
   int num_qubits = 0;
   Precision precision = Precision::kDouble;
@@ -133,9 +140,13 @@ struct Plan {
   double predicted_s = 0;
   Rewrites rewrites;              ///< those it holds
   Effort effort = Effort::kOnce;  ///< that it was made with: once or repeated
+  /// What the planner chose from, this plan first. Empty where there was one candidate, and where
+  /// the best way was remembered from an earlier plan of the same structure.
+  std::vector<PlanCandidate> candidates;
 };
 
-/// A table of the passes: active positions, gates, bytes, flops, predicted time.
+/// A table of the passes (active positions, gates, bytes, flops, predicted time), the rewrites that the
+/// plan holds and the candidates that it was chosen from.
 std::string explain(const Plan& plan);
 
 }  // namespace tilewave::statevec

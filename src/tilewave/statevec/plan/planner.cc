@@ -126,6 +126,20 @@ std::vector<Way> chosen_ways(const std::vector<Way>& ways, const RewriteChoice& 
   return forced.empty() ? allowed : forced;
 }
 
+// The plans that were compared, the best first.
+std::vector<PlanCandidate> compared(const std::vector<Way>& ways, const std::vector<Plan>& plans,
+                                    const std::vector<double>& seconds, std::size_t best) {
+  std::vector<PlanCandidate> all;
+  if (ways.size() < 2) return all;
+  for (std::size_t k = 0; k < ways.size(); ++k) {
+    all.push_back(
+        {rewrites_of(ways[k]), static_cast<std::uint32_t>(plans[k].passes.size()), seconds[k]});
+  }
+  const auto chosen = all.begin() + static_cast<std::ptrdiff_t>(best);
+  std::rotate(all.begin(), chosen, chosen + 1);
+  return all;
+}
+
 // The plans of one circuit.
 class Planner {
  public:
@@ -298,6 +312,7 @@ Plan make_plan(const circuit::Circuit& circuit, std::span<const circuit::Op> ops
     if (seconds[k] < least * seconds[best]) best = k;
   }
   keep(ways[best]);
+  plans[best].candidates = compared(ways, plans, seconds, best);
   return planner.verified(std::move(plans[best]), searching);
 }
 

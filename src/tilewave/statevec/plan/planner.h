@@ -12,9 +12,9 @@
 
 #include "tilewave/circuit/circuit.h"
 #include "tilewave/settings/effort.h"
-#include "tilewave/statevec/plan/memory.h"
 #include "tilewave/statevec/plan/overlap.h"
 #include "tilewave/statevec/plan/plan.h"
+#include "tilewave/statevec/plan/plan_memory.h"
 
 namespace tilewave::statevec {
 

@@ -258,6 +258,34 @@ TEST(Planner, circuits_that_come_again_get_better_plans) {
   EXPECT_EQ(num_passes(Effort::kAuto, &memory), first);
 }
 
+// A plan says what it was chosen from: each candidate is the plan that is made where the choice is
+// taken away, and the one that was taken comes first.
+TEST(Planner, plans_name_the_candidates_they_were_chosen_from) {
+  const circuit::Circuit c = circuit::make_family("random", 30);
+  PlanOptions options;
+  options.cost.tile_qubits = 13;
+  options.cost.row_bits = 3;
+  options.cost.bandwidth = 1e9;
+  options.effort = Effort::kRepeated;
+  const Plan plan = make_plan(c, options);
+  options.rewrites.forbidden.add(Rewrite::kSearched);
+  const Plan greedy = make_plan(c, options);
+  EXPECT_TRUE(greedy.candidates.empty());  // there was nothing to choose
+  ASSERT_EQ(plan.candidates.size(), 2u) << explain(plan);
+  EXPECT_TRUE(plan.candidates[0].way.has(Rewrite::kSearched));
+  EXPECT_EQ(plan.candidates[0].num_passes, plan.passes.size());
+  EXPECT_EQ(plan.candidates[0].predicted_s, plan.predicted_s);
+  EXPECT_TRUE(plan.candidates[1].way.empty());
+  EXPECT_EQ(plan.candidates[1].num_passes, greedy.passes.size());
+  EXPECT_EQ(plan.candidates[1].predicted_s, greedy.predicted_s);
+  EXPECT_LT(plan.predicted_s, greedy.predicted_s);
+  const std::string text = explain(plan);
+  const auto searched = text.find("chosen by predicted time: searched ("),
+             other = text.find("; greedy (" + std::to_string(greedy.passes.size()) + " passes, ");
+  EXPECT_NE(searched, std::string::npos) << text;
+  EXPECT_NE(other, std::string::npos) << text;
+}
+
 // Where passes run as programs, their prices choose between plans, unless finding these takes
 // longer than the runs.
 TEST(Planner, prices_of_programs_choose_between_plans) {

@@ -1,4 +1,4 @@
-// What plans and device code both know.
+// The precision of amplitudes and the largest matrix, for plans and device code.
 #pragma once
 
 #include "tilewave/settings/precision.h"

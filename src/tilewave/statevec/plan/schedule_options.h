@@ -1,4 +1,4 @@
-// What schedules of actions are made from.
+// The input of scheduling: which wires each action changes and reads, and the limits of a pass.
 #pragma once
 
 #include <cstddef>

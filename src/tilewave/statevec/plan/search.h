@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "tilewave/statevec/plan/memory.h"
+#include "tilewave/statevec/plan/plan_memory.h"
 #include "tilewave/statevec/plan/schedule.h"
 
 namespace tilewave::statevec::detail {

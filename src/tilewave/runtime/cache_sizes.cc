@@ -1,4 +1,4 @@
-#include "tilewave/runtime/caches.h"
+#include "tilewave/runtime/cache_sizes.h"
 
 #include <unistd.h>
 

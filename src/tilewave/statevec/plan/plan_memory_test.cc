@@ -1,4 +1,4 @@
-#include "tilewave/statevec/plan/memory.h"
+#include "tilewave/statevec/plan/plan_memory.h"
 
 #include <gtest/gtest.h>
 
