@@ -140,8 +140,8 @@ struct Plan {
   double predicted_s = 0;
   Rewrites rewrites;              ///< those it holds
   Effort effort = Effort::kOnce;  ///< that it was made with: once or repeated
-  /// What the planner chose from, this plan first. Empty where there was one candidate, and where
-  /// the best way was remembered from an earlier plan of the same structure.
+  /// What the planner chose from, this plan first; empty where there was one candidate. Where the
+  /// way was remembered from an earlier plan of the same structure, these are the candidates then.
   std::vector<PlanCandidate> candidates;
 };
 

@@ -114,7 +114,8 @@ std::size_t PlanMemory::num_bytes() const {
   std::size_t bytes = num_needs_ * sizeof(detail::Need);
   for (const Structure& s : structures_) {
     bytes += sizeof s;
-    for (const auto& [key, chosen] : s.ways) bytes += sizeof chosen + 8 * key.size();
+    for (const auto& [key, chosen] : s.ways)
+      bytes += sizeof chosen + sizeof(PlanCandidate) * chosen.candidates.size() + 8 * key.size();
     for (const auto& [key, active] : s.schedules) bytes += sizeof key + 8 * active.size();
   }
   return bytes;

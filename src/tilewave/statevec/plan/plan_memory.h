@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "tilewave/statevec/plan/plan.h"
 #include "tilewave/statevec/plan/schedule_options.h"
 
 namespace tilewave::statevec {
@@ -30,7 +31,8 @@ class PlanMemory {
   using Needs = std::vector<detail::Need>;
   struct Chosen {
     PlanWay way;
-    bool is_final = false;  ///< nothing better is looked for
+    bool is_final = false;                       ///< nothing better is looked for
+    std::vector<PlanCandidate> candidates = {};  ///< what it was chosen from
   };
 
   /// The best way for these needs in these surroundings (layout, sizes, rates, as words).

@@ -261,19 +261,23 @@ Plan make_plan(const circuit::Circuit& circuit, std::span<const circuit::Op> ops
   if (memory) around = planner.around();
   std::optional<PlanMemory::Chosen> known;
   if (memory && options.effort != Effort::kOnce) known = memory->find_way(planner.needs(), around);
-  if (known && known->is_final) return planner.verified(planner.plan(known->way), true);
+  if (known && known->is_final) {
+    Plan plan = planner.plan(known->way);
+    plan.candidates = std::move(known->candidates);
+    return planner.verified(std::move(plan), true);
+  }
   Plan greedy = planner.plan({});
   // Ranks have to make the same plan whatever else each of them planned before.
   const bool searching =
       options.effort >= Effort::kRepeated || options.cost.shard_bits > 0 ||
       (options.effort == Effort::kAuto && (known || pays_at_once(greedy, options)));
-  const auto keep = [&](const Way& way) {
+  const auto keep = [&](const Way& way, const std::vector<PlanCandidate>& candidates) {
     if (memory && options.learns && options.effort != Effort::kOnce)
-      memory->keep_way(planner.needs(), around, {way, searching});
+      memory->keep_way(planner.needs(), around, {way, searching, candidates});
   };
   std::vector<Way> ways = planner.other_ways(greedy, searching);
   if (ways.empty()) {
-    keep({});
+    keep({}, {});
     return planner.verified(std::move(greedy), searching);
   }
   const ProgramPrices* const programs =
@@ -311,8 +315,8 @@ Plan make_plan(const circuit::Circuit& circuit, std::span<const circuit::Op> ops
     const double least = ways[k].wide ? kClearly : 1;
     if (seconds[k] < least * seconds[best]) best = k;
   }
-  keep(ways[best]);
   plans[best].candidates = compared(ways, plans, seconds, best);
+  keep(ways[best], plans[best].candidates);
   return planner.verified(std::move(plans[best]), searching);
 }
 

@@ -284,6 +284,11 @@ TEST(Planner, plans_name_the_candidates_they_were_chosen_from) {
              other = text.find("; greedy (" + std::to_string(greedy.passes.size()) + " passes, ");
   EXPECT_NE(searched, std::string::npos) << text;
   EXPECT_NE(other, std::string::npos) << text;
+  // and still does where the way to make it is remembered
+  PlanMemory memory;
+  options.rewrites = {};
+  options.memory = &memory;
+  for (int time = 0; time < 2; ++time) EXPECT_EQ(explain(make_plan(c, options)), text);
 }
 
 // Where passes run as programs, their prices choose between plans, unless finding these takes
