@@ -105,6 +105,7 @@ void put_cost(ByteWriter& out, const CostModel& cost) {
   out.put(numbers);
   out.put(cost.mixed_tiles);
   out.put(cost.late_phases);
+  out.put(cost.factors_pairs);
 }
 
 CostModel get_cost(ByteReader& in) {
@@ -114,6 +115,7 @@ CostModel get_cost(ByteReader& in) {
   cost.writer = nullptr;
   cost.mixed_tiles = in.get_flag();
   cost.late_phases = in.get_flag();
+  cost.factors_pairs = in.get_flag();
   return cost;
 }
 

@@ -153,6 +153,19 @@ struct PairStep {
   std::vector<T> coefficients;
 };
 
+/// A matrix on two bits by its factors (plan/pair_factors.h). The amplitudes of a group are numbered
+/// by those. Without a lane bit a group is four vectors, numbered like amplitudes, and a coefficient is one
+/// number; with one it is two, numbered by the other bit, and a coefficient is a vector of numbers by lane.
+/// `vectors` has their places in a row and rows, XORed to those of the group without its bits.
+template <class T>
+struct FactoredStep {
+  int num_upper = 0;
+  int upper[2] = {};  ///< ascending; rows from kLowBits
+  std::uint32_t vectors[4] = {};
+  int lane[2] = {-1, -1};  ///< of bit 0 and bit 1 of j; -1 where it is an upper bit
+  std::vector<T> first, second, tangent, third, weight_re, weight_im;  ///< by vector
+};
+
 /// Multiplies row order[k] by  root * (product over bits j of k of bit_tables[j]) * scalars[row].
 /// Tables are 64 re, then 64 im; null ones are 1. scalars: 2^b re, then 2^b im, or null. The rows
 /// come in runs that share the product of tables and, with `alike`, the scalar. Where the layer has
@@ -238,6 +251,7 @@ struct BlockKernels {
   void (*row_flip)(T* tile, BlockRows rows, const RowFlip& step);
   void (*masked_flip)(T* tile, BlockRows rows, const MaskedFlip& step);
   void (*pair)(T* tile, BlockRows rows, const PairStep<T>& step);
+  void (*factored)(T* tile, BlockRows rows, const FactoredStep<T>& step);
   void (*dense)(T* tile, BlockRows rows, const DenseStep<T>& step);
 };
 

@@ -85,6 +85,45 @@ TEST_P(CpuState, random_circuits_give_the_state_of_their_gates) {
   }
 }
 
+// Matrices on pairs, most of them behind others and so applied by their factors, on every kind of
+// place and under flips and exchanges that are absorbed.
+TEST_P(CpuState, matrices_on_pairs) {
+  using circuit::GateId;
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    const auto n = static_cast<circuit::Qubit>(seed % 4 ? 6 + random() % 6 : 15 + random() % 2);
+    circuit::Circuit c(n);
+    for (std::uint64_t k = 0; k < 3 * n; ++k) {
+      const auto a = static_cast<circuit::Qubit>(random() % n),
+                 b = static_cast<circuit::Qubit>((a + 1 + random() % (n - 1)) % n);
+      switch (random() % 12) {
+        case 0:
+          c.add_gate(GateId::kX, {a});
+          break;
+        case 1:
+          c.add_gate(GateId::kSwap, {a, b});
+          break;
+        case 2:
+          c.add_gate(GateId::kT, {a});
+          c.add_gate(GateId::kCx, {a, b});
+          break;
+        case 3:  // a block of gates
+          for (int l = 0; l < 3; ++l) {
+            c.add_gate(GateId::kU3, {a}, {1.0 + 0.1 * l, 0.3, 2.0});
+            c.add_gate(GateId::kU3, {b}, {2.0 + 0.3 * l, 1.3, 0.2});
+            c.add_gate(GateId::kCx, {a, b});
+          }
+          break;
+        default:
+          c.add_matrix({}, 0, std::array{a, b}, circuit::random_unitary(2, seed, k));
+      }
+    }
+    expect_state_of(c, random);
+    if (HasFailure()) return;
+  }
+}
+
 // Controlled X at the ends of passes are part of their movement; runs of cx on one target become a
 // phase block. States of several tiles, so that controls lie outside them too.
 TEST_P(CpuState, flips_between_few_other_gates_move_amplitudes) {

@@ -72,6 +72,7 @@ constexpr double kScalarPhase = 0.4;    ///< of a phase block: factors of whole 
 constexpr double kProductPhase = 2;     ///< the product of its tables, where every row has another
 constexpr double kSweepPhase = 0.4;     ///< factors in a sweep
 constexpr double kLinkPhase = 0.35;     ///< of a phase block: a factor that all rows have
+constexpr double kFactoredPair = 0.6;   ///< of a 4x4 matrix, where it has factors
 constexpr double kPassTables_s = 2e-4;  ///< the tables of a pass
 
 }  // namespace tilewave::statevec::cpu

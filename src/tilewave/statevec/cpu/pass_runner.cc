@@ -74,6 +74,9 @@ void run_steps(const BlockKernels<T>& kernels, T* tile, const TileProgram<T>& pr
           case 3:
             kernels.pair(tile, rows, std::get<3>(s.step));
             break;
+          case 6:
+            kernels.factored(tile, rows, std::get<6>(s.step));
+            break;
           default:
             kernels.dense(tile, rows, std::get<4>(s.step));
             break;

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <span>
 #include <utility>
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
 #include "tilewave/statevec/cpu/low_weights.h"
+#include "tilewave/statevec/plan/pair_factors.h"
 
 namespace tilewave::statevec::cpu {
 
@@ -238,6 +240,50 @@ class Compiler {
     return out;
   }
 
+  // A matrix on two targets by its factors; false where it has none or they gain nothing.
+  bool add_factored(const Action& a, const cplx* m) {
+    if (a.num_targets != 2 || a.control_mask) return false;
+    const auto factors = factor_pair(std::span<const cplx, 16>(m, 16));
+    if (!factors) return false;
+    FactoredStep<T> step;
+    int place[2];
+    std::uint32_t flipped[2];
+    for (int b = 0; b < 2; ++b) {
+      const int target = factors->exchanged ? 1 - b : b;
+      place[b] = slots_.place(a.targets[target]);
+      flipped[b] = static_cast<std::uint32_t>(factors->flips >> target & 1);
+      if (place[b] < kLowBits && 1 << place[b] < kernels_.lanes)
+        step.lane[b] = place[b];
+      else
+        step.upper[step.num_upper++] = place[b];
+    }
+    if (step.num_upper == 0) return false;  // as many shuffles as multiply-adds are saved
+    std::sort(step.upper, step.upper + step.num_upper);
+    const std::uint32_t vectors = 1u << step.num_upper, width = vectors == 4 ? 1 : kernels_.lanes;
+    for (std::uint32_t v = 0; v < vectors; ++v) {
+      for (std::uint32_t lane = 0; lane < width; ++lane) {
+        std::uint32_t j = 0, next = 0;
+        for (int b = 0; b < 2; ++b) {
+          if (step.lane[b] >= 0) {
+            j |= ((lane >> place[b] & 1) ^ flipped[b]) << b;
+            continue;
+          }
+          const std::uint32_t value = v >> next++ & 1;
+          j |= value << b;
+          if (lane == 0) step.vectors[v] |= (value ^ flipped[b]) << place[b];
+        }
+        step.first.push_back(static_cast<T>(factors->first[j]));
+        step.second.push_back(static_cast<T>(factors->second[j]));
+        step.tangent.push_back(static_cast<T>(factors->tangent[j]));
+        step.third.push_back(static_cast<T>(factors->third[j]));
+        step.weight_re.push_back(static_cast<T>(factors->weight[j].real()));
+        step.weight_im.push_back(static_cast<T>(factors->weight[j].imag()));
+      }
+    }
+    push(a, std::move(step));
+    return true;
+  }
+
   // A matrix on one or two targets with registers for all its inputs; false where it does not fit.
   bool add_pair(const Action& a, const cplx* m) {
     const std::uint32_t lanes = static_cast<std::uint32_t>(kernels_.lanes);
@@ -300,7 +346,7 @@ class Compiler {
   // The matrix m on the action's targets, under its controls, as tables over rows and offsets
   // inside a row.
   void add_dense(const Action& a, const cplx* m) {
-    if (add_pair(a, m)) return;
+    if (add_factored(a, m) || add_pair(a, m)) return;
     const int k = a.num_targets;
     const std::size_t dim = std::size_t{1} << k;
     DenseStep<T> step;
@@ -384,6 +430,8 @@ std::size_t bytes_of(const TileProgram<T>& program) {
         for (const RowPhases<T>& after : sweep->after) bytes += heap_bytes(after);
       } else if (const auto* pair = std::get_if<PairStep<T>>(&s.step)) {
         bytes += heap(pair->coefficients);
+      } else if (const auto* factored = std::get_if<FactoredStep<T>>(&s.step)) {
+        bytes += 6 * heap(factored->first);
       } else if (const auto* dense = std::get_if<DenseStep<T>>(&s.step)) {
         bytes += heap(dense->tables);
       }

@@ -2,7 +2,7 @@
 // block; a 2-qubit gate on another pair closes it. Gates of one block touch only its two qubits and
 // nothing else touches these in between, so a closed block may be written out as a whole. A block
 // is fused when 4 complex multiply-adds an amplitude (the 4x4 matrix) cost less than its rotations,
-// flips and phases one by one.
+// flips and phases one by one. Where matrices have factors, one matrix on the pair is a block, too.
 #include "tilewave/statevec/plan/fuse.h"
 
 #include <algorithm>
@@ -77,6 +77,14 @@ bool is_permutation(const Op& op) {
          circuit::gate_info(op.gate).structure == circuit::Structure::kPermutation;
 }
 
+// Whether an operation on both qubits is a matrix of which more than half is not zero.
+bool has_matrix(const circuit::Circuit& circuit, const Block& block) {
+  return std::ranges::any_of(block.ops, [&](const Op* op) {
+    if (op->kind != OpKind::kMatrix || op->num_targets != 2) return false;
+    return std::ranges::count(circuit.matrix(*op), cplx{}) < 8;
+  });
+}
+
 // Seconds an amplitude when lowered one by one: neighbouring 1-qubit gates count once; phases are
 // shared with others.
 double cost_apart(const circuit::Circuit& circuit, const Block& block, const CostModel& cost) {
@@ -137,7 +145,10 @@ Fused fuse_pairs(const circuit::Circuit& circuit, std::span<const Op> ops, const
     if (open[q] < 0) return;
     Block& block = blocks[open[q]];
     open[block.a] = open[block.b] = -1;
-    if (block.num_pair_gates < 2 || cost_apart(circuit, block, cost) <= 4 * cost.multiply_s) {
+    const bool apart = block.num_pair_gates < 2
+                           ? !(cost.factors_pairs && has_matrix(circuit, block))
+                           : cost_apart(circuit, block, cost) <= 4 * cost.multiply_s;
+    if (apart) {
       for (const Op* op : block.ops) out.elements.push_back({op});
     } else {
       std::vector<cplx> product(16), next(16), m(16);

@@ -36,4 +36,8 @@ void cancel_hadamards(Fused& fused, const circuit::Circuit& circuit);
 /// every control, H. The cz are one phase block, where each cx was a step.
 void gather_parities(Fused& fused, const circuit::Circuit& circuit);
 
+/// Dense matrices on pairs whose qubits both come from such matrices are replaced by ones that have
+/// factors (pair_factors.h); those before take over what that needs on each qubit.
+void reduce_pairs(Fused& fused, const circuit::Circuit& circuit);
+
 }  // namespace tilewave::statevec::detail

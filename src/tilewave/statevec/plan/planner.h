@@ -103,6 +103,8 @@ struct CostModel {
   int small_tile_qubits = 0;  ///< active positions of the tile that is moved fastest; 0: the same
   /// Phase blocks cost by their terms: each waits for its wires to change.
   bool late_phases = false;
+  /// The engine applies matrices on pairs by their factors where they have some (pair_factors.h).
+  bool factors_pairs = false;
   int search_from_qubits = 21;  ///< smaller circuits have greedy plans every time
   /// Of passes that run as programs (tile/price.h): where there is a choice between plans they are
   /// priced as such.
