@@ -105,7 +105,6 @@ void put_cost(ByteWriter& out, const CostModel& cost) {
   out.put(numbers);
   out.put(cost.mixed_tiles);
   out.put(cost.late_phases);
-  out.put(cost.factors_pairs);
 }
 
 CostModel get_cost(ByteReader& in) {
@@ -115,7 +114,6 @@ CostModel get_cost(ByteReader& in) {
   cost.writer = nullptr;
   cost.mixed_tiles = in.get_flag();
   cost.late_phases = in.get_flag();
-  cost.factors_pairs = in.get_flag();
   return cost;
 }
 

@@ -83,7 +83,7 @@ CostModel cost_model_of(int num_qubits, int num_threads) {
   cost.tile_qubits = kDouble ? kTileBitsDouble : kTileBitsSingle;
   cost.row_bits = kDouble ? kStateRowBitsDouble : kStateRowBitsSingle;
   cost.wide_tile_qubits = cost.tile_qubits + 1;
-  cost.factors_pairs = true;
+  cost.factored_share = kFactoredShare;
   cost.exposed = cost.wide_exposed = 1;  // a thread moves tiles or works on them
   const int threads = std::max(1, std::min(num_threads, runtime::default_num_threads()));
   const auto tuned = tuned_cpu();

@@ -27,6 +27,8 @@ constexpr int kBlockRowBitsSingle = 6, kTileRowBitsSingle = 10;
 constexpr std::size_t kRowsOfProduct = 2;
 /// Lifts by less are not weighted (low_weights.h): six of them leave the range of floats.
 constexpr double kLeastWeight = 1e-3;
+/// What a pass may still have to be multiplied by: the factors of matrices leave cosines to it.
+constexpr double kLeastScale = 0x1p-60;
 constexpr int kLeastTurned = 2;  ///< lifts that become cheaper, for which a row is turned
 /// amplitudes (2^bits) of two tiles that strings with like flips share: 256 KiB each
 template <class T>
@@ -66,13 +68,13 @@ constexpr double kCycleRow_s = 5e-9;   ///< a row in a list of cycles
 constexpr double kRunShare =
     0.85;  ///< of the time, where rows lie side by side; an EPYC, 2026-11-26
 constexpr double kSmallRunShare = 0.55;  ///< the same of small tiles
-constexpr double kTurnedShare = 0.1;    ///< more, where bits inside a row change places with others
-constexpr double kLightLift = 0.5;      ///< a lift by additions, or one of two by the same number
-constexpr double kScalarPhase = 0.4;    ///< of a phase block: factors of whole rows
-constexpr double kProductPhase = 2;     ///< the product of its tables, where every row has another
-constexpr double kSweepPhase = 0.4;     ///< factors in a sweep
-constexpr double kLinkPhase = 0.35;     ///< of a phase block: a factor that all rows have
-constexpr double kFactoredPair = 0.6;   ///< of a 4x4 matrix, where it has factors
-constexpr double kPassTables_s = 2e-4;  ///< the tables of a pass
+constexpr double kTurnedShare = 0.1;  ///< more, where bits inside a row change places with others
+constexpr double kLightLift = 0.5;    ///< a lift by additions, or one of two by the same number
+constexpr double kScalarPhase = 0.4;  ///< of a phase block: factors of whole rows
+constexpr double kProductPhase = 2;   ///< the product of its tables, where every row has another
+constexpr double kSweepPhase = 0.4;   ///< factors in a sweep
+constexpr double kLinkPhase = 0.35;   ///< of a phase block: a factor that all rows have
+constexpr double kFactoredShare = 0.58;  ///< of a 4x4 matrix, where it has factors
+constexpr double kPassTables_s = 2e-4;   ///< the tables of a pass
 
 }  // namespace tilewave::statevec::cpu

@@ -1,5 +1,5 @@
 // Matrices on one block of the CPU engine. Cost per amplitude: 4 multiply-adds an entry of a row,
-// so 16 for a complex 4x4 matrix, 8.5 for one that has factors.
+// so 16 for a complex 4x4 matrix, 8 for one that has factors.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tilewave/statevec/cpu/dense_kernels.cc"
 #define HWY_DISABLED_TARGETS \
@@ -166,10 +166,10 @@ class Group {
     add<0, kAll>(re, im, third_);
     TW_UNROLL
     for (int v = 0; v < kVectors; ++v) {
-      auto x = hn::Mul(weight_re_[v], re[v]), y = hn::Mul(weight_re_[v], im[v]);
-      if (kVectors < 4 || v > 0) {  // that of amplitude 0 is real
-        x = hn::NegMulAdd(weight_im_[v], im[v], x);
-        y = hn::MulAdd(weight_im_[v], re[v], y);
+      auto x = re[v], y = im[v];
+      if (kVectors < 4 || v > 0) {  // that of amplitude 0 is 1
+        x = hn::NegMulAdd(weight_im_[v], im[v], hn::Mul(weight_re_[v], re[v]));
+        y = hn::MulAdd(weight_im_[v], re[v], hn::Mul(weight_re_[v], im[v]));
       }
       hn::Store(x, d, at[v] + i);
       hn::Store(y, d, at[v] + kRowLength + i);

@@ -4,7 +4,6 @@
 #include <bit>
 #include <cmath>
 #include <numeric>
-#include <span>
 
 #include "tilewave/base/bits.h"
 #include "tilewave/statevec/cpu/addressing.h"
@@ -44,9 +43,10 @@ class Counter {
       const cplx* m = plan_.matrices.data() + a.first;
       const bool is_real = std::all_of(m, m + (std::size_t{1} << 2 * a.num_targets),
                                        [](const cplx& z) { return z.imag() == 0; });
-      const bool factored = a.num_targets == 2 && !a.control_mask &&
-                            factor_pair(std::span<const cplx, 16>(m, 16)).has_value();
-      work_.matrix_rows += share * rows * (is_real ? 0.5 : factored ? kFactoredPair : 1);
+      work_.matrix_rows += share * rows *
+                           (is_real                 ? 0.5
+                            : has_factors(plan_, a) ? kFactoredShare
+                                                    : 1);
     }
   }
 

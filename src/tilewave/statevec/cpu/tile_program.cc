@@ -8,6 +8,7 @@
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
+#include "tilewave/statevec/cpu/cpu_tuning.h"
 #include "tilewave/statevec/cpu/low_weights.h"
 #include "tilewave/statevec/plan/pair_factors.h"
 
@@ -242,9 +243,9 @@ class Compiler {
 
   // A matrix on two targets by its factors; false where it has none or they gain nothing.
   bool add_factored(const Action& a, const cplx* m) {
-    if (a.num_targets != 2 || a.control_mask) return false;
+    if (a.kind != ActionKind::kMatrix || a.num_targets != 2 || a.control_mask) return false;
     const auto factors = factor_pair(std::span<const cplx, 16>(m, 16));
-    if (!factors) return false;
+    if (!factors || program_.scale * factors->scale < kLeastScale) return false;
     FactoredStep<T> step;
     int place[2];
     std::uint32_t flipped[2];
@@ -280,6 +281,7 @@ class Compiler {
         step.weight_im.push_back(static_cast<T>(factors->weight[j].imag()));
       }
     }
+    program_.scale *= factors->scale;
     push(a, std::move(step));
     return true;
   }

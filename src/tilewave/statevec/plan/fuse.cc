@@ -146,7 +146,7 @@ Fused fuse_pairs(const circuit::Circuit& circuit, std::span<const Op> ops, const
     Block& block = blocks[open[q]];
     open[block.a] = open[block.b] = -1;
     const bool apart = block.num_pair_gates < 2
-                           ? !(cost.factors_pairs && has_matrix(circuit, block))
+                           ? !(cost.factored_share < 1 && has_matrix(circuit, block))
                            : cost_apart(circuit, block, cost) <= 4 * cost.multiply_s;
     if (apart) {
       for (const Op* op : block.ops) out.elements.push_back({op});

@@ -143,7 +143,7 @@ Lowered lower(const circuit::Circuit& circuit, std::span<const circuit::Op> ops,
   Fused fused = fuse_pairs(circuit, ops, cost);
   cancel_hadamards(fused, circuit);
   gather_parities(fused, circuit);
-  if (cost.factors_pairs) reduce_pairs(fused, circuit);
+  if (cost.factored_share < 1) reduce_pairs(fused, circuit);
   InterruptCounter now_and_then(1024);
   for (const Element& e : fused.elements) {
     now_and_then.step();

@@ -93,7 +93,9 @@ std::optional<PairFactors> factors_of(const Angles& x) {
   rotate(f.third, 0, 1, x.cos_c, x.sin_c);
   rotate(f.third, 2, 3, x.cos_d, x.sin_d);
   if (!(most <= kMostTangent)) return std::nullopt;  // also where it is not a number
-  for (int j = 0; j < 4; ++j) f.weight[j] = weight[j] * turn(x.phase[j]);
+  f.scale = weight[0];
+  f.weight[0] = 1;
+  for (int j = 1; j < 4; ++j) f.weight[j] = weight[j] / f.scale * turn(x.phase[j] - x.phase[0]);
   return f;
 }
 
@@ -111,7 +113,7 @@ Matrix4 product_of(const PairFactors& f) {
     add(f.second, 2);
     for (int j = 0; j < 4; ++j) h[j] *= cplx(1, f.tangent[j]);
     add(f.third, 1);
-    for (int j = 0; j < 4; ++j) out[j * 4 + column] = f.weight[j] * h[j];
+    for (int j = 0; j < 4; ++j) out[j * 4 + column] = f.scale * f.weight[j] * h[j];
   }
   return out;
 }
@@ -176,6 +178,11 @@ std::optional<PairFactors> factor_pair(std::span<const cplx, 16> m) {
     return out;
   }
   return std::nullopt;
+}
+
+bool has_factors(const Plan& plan, const Action& action) {
+  return action.kind == ActionKind::kMatrix && action.num_targets == 2 && !action.control_mask &&
+         factor_pair(std::span<const cplx, 16>(plan.matrices.data() + action.first, 16));
 }
 
 std::optional<ReducedPair> reduce_pair(std::span<const cplx, 16> m) {

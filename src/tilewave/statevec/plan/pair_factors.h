@@ -7,8 +7,8 @@
 //   D * R(0,1; c) R(2,3; d) * P * R(1,3; b) * R(2,3; a)
 //
 // with rotations R(i, j; t) of the amplitudes i and j by tan = t, the phases P of the amplitudes 1
-// and 3, and a diagonal D. The cosines go into D: an amplitude takes 8.5 multiply-adds
-// where the matrix takes 16.
+// and 3, and a diagonal D. The cosines go into D, and its first entry into the scale of all: an
+// amplitude takes 8 multiply-adds where the matrix takes 16.
 #pragma once
 
 #include <array>
@@ -16,6 +16,7 @@
 #include <span>
 
 #include "tilewave/base/complex.h"
+#include "tilewave/statevec/plan/plan.h"
 
 namespace tilewave::statevec {
 
@@ -34,7 +35,8 @@ struct PairFactors {
   /// h[j] *= 1 + i tangent[j]; zero for j = 0, 2.
   std::array<double, 4> tangent{};
   std::array<double, 4> third{};  ///< h[j] += third[j] * h[j ^ 1]
-  std::array<cplx, 4> weight{};   ///< h[j] *= weight[j]
+  std::array<cplx, 4> weight{};   ///< h[j] *= weight[j]; that of 0 is 1
+  double scale = 1;               ///< and all times this, the cosine of the third step on 0 and 1
 
   int number(int j) const { return (exchanged ? (j & 1) << 1 | j >> 1 : j) ^ flips; }
 };
@@ -42,6 +44,9 @@ struct PairFactors {
 /// The factors of a unitary matrix with two exact zeros in the right places; nothing for any other
 /// and where a factor would be too large for single precision.
 std::optional<PairFactors> factor_pair(std::span<const cplx, 16> m);
+
+/// Whether the matrix of an action of the plan has some.
+bool has_factors(const Plan& plan, const Action& action);
 
 /// `reduced` * (bit[1] (x) bit[0])^-1 is the matrix, and `reduced` has factors.
 struct ReducedPair {

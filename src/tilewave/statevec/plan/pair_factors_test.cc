@@ -53,7 +53,8 @@ std::vector<cplx> matrix_of(const PairFactors& f) {
         h[j] =
             step ? before[j] + (*step)[j] * before[j ^ other] : before[j] * cplx(1, f.tangent[j]);
     }
-    for (int j = 0; j < 4; ++j) out[f.number(j) * 4 + f.number(column)] = f.weight[j] * h[j];
+    for (int j = 0; j < 4; ++j)
+      out[f.number(j) * 4 + f.number(column)] = f.scale * f.weight[j] * h[j];
   }
   return out;
 }
@@ -75,7 +76,7 @@ TEST(PairFactors, a_unitary_matrix_is_one_with_factors_after_a_gate_on_each_bit)
     EXPECT_EQ(factors->second[2], 0);
     EXPECT_EQ(factors->tangent[0], 0);
     EXPECT_EQ(factors->tangent[2], 0);
-    EXPECT_NEAR(factors->weight[0].imag(), 0, 1e-15);
+    EXPECT_EQ(factors->weight[0], 1.0);
   }
 }
 
@@ -147,7 +148,7 @@ TEST(ReducePairs, matrices_behind_others_get_factors) {
   add(0, 1, 4);  // behind another gate
   add(1, 0, 5);
   CostModel cost;
-  cost.factors_pairs = true;
+  cost.factored_share = 0.5;
   detail::Fused fused = detail::fuse_pairs(c, c.ops(), cost);
   detail::reduce_pairs(fused, c);
   std::vector<bool> factored;

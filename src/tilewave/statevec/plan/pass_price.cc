@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "tilewave/base/bits.h"
+#include "tilewave/statevec/plan/pair_factors.h"
 
 namespace tilewave::statevec::detail {
 
@@ -37,10 +38,13 @@ void price_pass(Pass& pass, const Plan& plan, const CostModel& cost) {
         seconds += share * cost.rotate_s;
         flops += share * 6;
         break;
-      case ActionKind::kMatrix:
-        seconds += share * cost.multiply_s * (1 << a.num_targets);
-        flops += share * 8 * (1 << a.num_targets);
+      case ActionKind::kMatrix: {
+        const bool factored = cost.factored_share < 1 && has_factors(plan, a);
+        seconds +=
+            share * cost.multiply_s * (1 << a.num_targets) * (factored ? cost.factored_share : 1);
+        flops += factored ? 16 : share * 8 * (1 << a.num_targets);
         break;
+      }
       case ActionKind::kPhase:
         seconds += cost.phase_s;
         flops += 12;

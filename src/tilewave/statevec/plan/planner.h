@@ -90,6 +90,9 @@ struct CostModel {
   double rotate_s = 8e-11;    ///< without controls
   double phase_s = 1.2e-10;   ///< a phase block of any size
   double multiply_s = 4e-11;  ///< one complex multiply-add (matrix row entry)
+  /// Of the time of a matrix on a pair, where it has factors (pair_factors.h); 1: the engine does not
+  /// use them.
+  double factored_share = 1;
   double pass_overhead_s = 5e-6;
   PassPrice price = nullptr;  ///< of an engine that knows better than the sum of actions
   StepRates steps;            ///< for `price`
@@ -103,8 +106,6 @@ struct CostModel {
   int small_tile_qubits = 0;  ///< active positions of the tile that is moved fastest; 0: the same
   /// Phase blocks cost by their terms: each waits for its wires to change.
   bool late_phases = false;
-  /// The engine applies matrices on pairs by their factors where they have some (pair_factors.h).
-  bool factors_pairs = false;
   int search_from_qubits = 21;  ///< smaller circuits have greedy plans every time
   /// Of passes that run as programs (tile/price.h): where there is a choice between plans they are
   /// priced as such.
