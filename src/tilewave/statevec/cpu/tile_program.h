@@ -42,9 +42,8 @@ struct SweepProgram {
 };
 
 template <class T>
-using AnyStep =
-    std::variant<Layer<T>, RowFlip, MaskedFlip, PairStep<T>, DenseStep<T>, SweepProgram<T>,
-                 FactoredStep<T>>;
+using AnyStep = std::variant<Layer<T>, RowFlip, MaskedFlip, PairStep<T>, DenseStep<T>,
+                             SweepProgram<T>, FactoredStep<T>>;
 
 template <class T>
 struct BlockStep {

@@ -13,6 +13,7 @@
 #include <bit>
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
@@ -58,6 +59,7 @@ class Placer {
 
   Plan run(std::vector<WirePass> passes) {
     passes = limited(std::move(passes));
+    choose_rows(passes);
     for (std::size_t k = 0; k < passes.size(); ++k) {
       const bool last = k + 1 == passes.size();
       add_pass(passes[k], last ? 0 : passes[k + 1].row, last);
@@ -75,6 +77,36 @@ class Placer {
                           options_.rewrites.forces(Rewrite::kSplit));
     if (passes.size() > before) plan_.rewrites.add(Rewrite::kSplit);
     return passes;
+  }
+
+  // How many matrices of a pass have each wire among their targets.
+  std::vector<int> matrices_on(const WirePass& pass) const {
+    std::vector<int> count(n_);
+    for (const std::uint32_t k : pass.actions) {
+      const Action& a = in_.actions[k];
+      if (a.kind != ActionKind::kMatrix) continue;
+      for (int t = 0; t < a.num_targets; ++t) ++count[a.targets[t]];
+    }
+    return count;
+  }
+
+  // Factors of matrices are slower on bits inside vectors: of the wires that two passes share, those
+  // with the fewest matrices in the second go to its row.
+  void choose_rows(std::vector<WirePass>& passes) const {
+    if (options_.cost.factored_share == 1) return;
+    for (std::size_t k = 1; k < passes.size(); ++k) {
+      WirePass& pass = passes[k];
+      const std::vector<int> count = matrices_on(pass);
+      if (std::ranges::all_of(count, [](int c) { return c == 0; })) continue;
+      std::vector<int> shared;
+      for_each_bit(pass.active & passes[k - 1].active, [&](int w) { shared.push_back(w); });
+      std::ranges::stable_sort(shared, {}, [&](int w) {
+        return std::pair(count[w], !(passes[k - 1].row >> w & 1));
+      });
+      const int row = std::popcount(pass.row);
+      pass.row = 0;
+      for (int r = 0; r < row; ++r) pass.row |= bit(shared[r]);
+    }
   }
 
   Plan end() {
