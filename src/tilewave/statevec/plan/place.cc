@@ -100,9 +100,8 @@ class Placer {
       if (std::ranges::all_of(count, [](int c) { return c == 0; })) continue;
       std::vector<int> shared;
       for_each_bit(pass.active & passes[k - 1].active, [&](int w) { shared.push_back(w); });
-      std::ranges::stable_sort(shared, {}, [&](int w) {
-        return std::pair(count[w], !(passes[k - 1].row >> w & 1));
-      });
+      std::ranges::stable_sort(
+          shared, {}, [&](int w) { return std::pair(count[w], !(passes[k - 1].row >> w & 1)); });
       const int row = std::popcount(pass.row);
       pass.row = 0;
       for (int r = 0; r < row; ++r) pass.row |= bit(shared[r]);
