@@ -132,6 +132,26 @@ TW_TARGET_AVX512 inline __m512d add_square(__m512d sum, const Vector& v) {
   return _mm512_fmadd_pd(v.im, v.im, _mm512_fmadd_pd(v.re, v.re, sum));
 }
 
+// ParityFactors for whole vectors.
+struct VectorFactors {
+  std::uint32_t z;     // of the number of a vector
+  __mmask8 turned[2];  // lanes, by the parity of that number with z
+  __m512d c, s, minus_s;
+
+  TW_TARGET_AVX512 explicit VectorFactors(const ParityFactors& f)
+      : z(f.z >> 3), turned{}, c(_mm512_set1_pd(f.c)), s(_mm512_set1_pd(f.s)) {
+    minus_s = _mm512_set1_pd(-f.s);
+    for (std::uint32_t l = 0; l < 8; ++l)
+      turned[0] |= static_cast<__mmask8>((is_odd(l & f.z) != f.flips) << l);
+    turned[1] = static_cast<__mmask8>(~turned[0]);
+  }
+  TW_TARGET_AVX512 Vector times(const Vector& v, bool odd) const {
+    const __mmask8 lanes = turned[odd];
+    return {_mm512_mask_mul_pd(_mm512_mul_pd(c, v.re), lanes, s, v.im),
+            _mm512_mask_mul_pd(_mm512_mul_pd(c, v.im), lanes, minus_s, v.re)};
+  }
+};
+
 // One rotation of an orbit of eight vectors, divided by its cosine:
 //   phi'_b = phi_b + F(b) phi_(b ^ x),  F(b) = f (-1)^(b . z), f real or i times it.
 struct OrbitStep {
@@ -276,8 +296,23 @@ TW_TARGET_AVX512 void rotate(const DensePauli& p, double c, double s, std::uint3
                   : rotate_pairs<false, false>(p, c, f, k, re, im);
 }
 
-TW_TARGET_AVX512 std::size_t rotate(const Rotation* rotations, std::size_t count, std::uint32_t k,
+TW_TARGET_AVX512 double multiply(const ParityFactors& factors, std::uint32_t k, double* re,
+                                 double* im) {
+  const VectorFactors of(factors);
+  __m512d norm = _mm512_setzero_pd();
+  const std::size_t vectors = (std::size_t{1} << k) / 8;
+  for (std::size_t i = 0; i < vectors; ++i) {
+    const Vector v = of.times(load(re, im, i), is_odd(i & of.z));
+    norm = add_square(norm, v);
+    store(re, im, i, v);
+  }
+  return _mm512_reduce_add_pd(norm);
+}
+
+TW_TARGET_AVX512 std::size_t rotate(const std::optional<ParityFactors>& factors,
+                                    const Rotation* rotations, std::size_t count, std::uint32_t k,
                                     double* re, double* im) {
+  const VectorFactors of(factors.value_or(ParityFactors{}));
   Orbits orbits;
   std::size_t taken = 0;
   while (taken < std::min(count, kMostSteps) && orbits.add(rotations[taken].p.x >> 3)) ++taken;
@@ -307,6 +342,11 @@ TW_TARGET_AVX512 std::size_t rotate(const Rotation* rotations, std::size_t count
     Vector v[8];
 #pragma GCC unroll 8
     for (std::uint32_t c = 0; c < 8; ++c) v[c] = load(re, im, first ^ orbits.offsets[c]);
+    if (factors) {
+#pragma GCC unroll 8
+      for (std::uint32_t c = 0; c < 8; ++c)
+        v[c] = of.times(v[c], is_odd((first ^ orbits.offsets[c]) & of.z));
+    }
     orbit_steps(v, steps, taken, first);
 #pragma GCC unroll 8
     for (std::uint32_t c = 0; c < 8; ++c) {
@@ -393,7 +433,8 @@ namespace tilewave::stabilizer::avx512 {
 void rotate(const DensePauli&, double, double, std::uint32_t, double*, double*) {
   TW_CHECK(false, "this machine has no AVX-512");
 }
-std::size_t rotate(const Rotation*, std::size_t, std::uint32_t, double*, double*) {
+std::size_t rotate(const std::optional<ParityFactors>&, const Rotation*, std::size_t, std::uint32_t,
+                   double*, double*) {
   TW_CHECK(false, "this machine has no AVX-512");
   return 0;
 }
@@ -405,6 +446,11 @@ Weights weights(const DensePauli&, std::uint32_t, std::uint32_t, const double*, 
   return {};
 }
 double project(const DensePauli&, std::uint32_t, bool, std::uint32_t, double*, double*) {
+  TW_CHECK(false, "this machine has no AVX-512");
+  return 0;
+}
+
+double multiply(const ParityFactors&, std::uint32_t, double*, double*) {
   TW_CHECK(false, "this machine has no AVX-512");
   return 0;
 }

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "tilewave/stabilizer/dense_pauli.h"
 
@@ -21,10 +22,19 @@ struct Rotation {
   double c, s;  ///< c at least kSmallestCosine in size
 };
 constexpr double kSmallestCosine = 0x1p-10;
-/// Makes the first rotations of a list in one pass through the amplitudes, as many as mix groups of
-/// eight vectors among themselves; returns how many. k is at least 6.
-std::size_t rotate(const Rotation* rotations, std::size_t count, std::uint32_t k, double* re,
-                   double* im);
+/// Factors of amplitudes: c where the parity of b with z is `flips`, -i s elsewhere.
+struct ParityFactors {
+  std::uint32_t z;
+  bool flips;
+  double c, s;
+};
+/// Multiplies by the factors, if there are some, and makes the first rotations of a list in one pass
+/// through the amplitudes, as many as mix groups of eight vectors among themselves; returns how many.
+/// k is at least 6.
+std::size_t rotate(const std::optional<ParityFactors>& factors, const Rotation* rotations,
+                   std::size_t count, std::uint32_t k, double* re, double* im);
+/// Multiplies by the factors; returns the squared norm.
+double multiply(const ParityFactors& factors, std::uint32_t k, double* re, double* im);
 
 struct Weights {
   double zeros, ones;  ///< in one unit: the squared norms of both projections

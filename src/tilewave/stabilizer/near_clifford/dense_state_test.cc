@@ -65,35 +65,52 @@ TEST(DenseState, operations_are_what_they_are_by_definition) {
           EXPECT_NEAR(state.chance(op), (1 - expectation(op.p, phi)) / 2, 1e-12) << k;
         }
       };
-      for (std::uint32_t j = 0; j < k; ++j) {
+      const auto promote = [&](double angle) {
         DenseOp op;
         op.kind = DenseKind::kPromote;
-        op.c = std::cos(1.1 + j), op.s = std::sin(1.1 + j);
+        op.c = std::cos(angle), op.s = std::sin(angle);
         state.run({&op, 1}, nullptr);
         Amplitudes next = phi;
         for (auto& a : next) a *= std::complex<double>(0, -op.s);
         for (auto& a : phi) a *= op.c;
         phi.insert(phi.end(), next.begin(), next.end());
-      }
-      std::vector<DenseOp> ops;
-      const std::uint64_t signs = random();
-      for (int j = 0; j < 12; ++j) {
-        DenseOp op;
-        op.p = random_pauli(k, random);
-        op.c = std::cos(0.3 * j + 0.2), op.s = std::sin(0.3 * j + 0.2);
-        ops.push_back(op);
-        const Amplitudes of = image(op.p, phi);
-        const double s = (signs >> j) & 1 ? -op.s : op.s;
-        for (std::size_t b = 0; b < phi.size(); ++b)
-          phi[b] = op.c * phi[b] - std::complex<double>(0, s) * of[b];
-      }
-      state.run(ops, &signs);
-      check();
+      };
+      for (std::uint32_t j = 0; j < k; ++j) promote(1.1 + j);
+      const auto rotate = [&](int count) {
+        std::vector<DenseOp> ops;
+        const std::uint64_t signs = random();
+        for (int j = 0; j < count; ++j) {
+          DenseOp op;
+          op.p = random_pauli(state.k(), random);
+          op.c = std::cos(0.3 * j + 0.2), op.s = std::sin(0.3 * j + 0.2);
+          ops.push_back(op);
+          const Amplitudes of = image(op.p, phi);
+          const double s = (signs >> j) & 1 ? -op.s : op.s;
+          for (std::size_t b = 0; b < phi.size(); ++b)
+            phi[b] = op.c * phi[b] - std::complex<double>(0, s) * of[b];
+        }
+        state.run(ops, &signs);
+      };
+      rotate(12);
+      if (round % 2) check();
+      // Half of the measurements follow a promotion at once, and most of those are of Z on its
+      // coordinate and some others.
+      const bool at_once = round % 4 < 2;
+      if (at_once) promote(0.4 + round);
+      const std::uint32_t now = k + at_once;
       // A measurement; the coordinates that stay are those of state.h's text.
       DenseOp op;
       op.kind = DenseKind::kMeasure;
-      op.p = random_pauli(k, random);
+      op.p = random_pauli(now, random);
+      if (at_once && round % 3) {
+        op.p.x = 0, op.p.z |= 1u << k;
+        op.p.phase =
+            static_cast<std::uint8_t>((std::popcount(op.p.x & op.p.z) + 2 * (round & 1)) & 3);
+      }
       op.pivot = static_cast<std::uint32_t>(std::bit_width(op.p.x ? op.p.x : op.p.z) - 1);
+      if (round % 5) {
+        EXPECT_NEAR(state.chance(op), (1 - expectation(op.p, phi)) / 2, 1e-12) << now;
+      }
       const bool outcome = random() % 2;
       const Amplitudes of = image(op.p, phi);
       Amplitudes projected(phi.size()), left;
@@ -108,9 +125,46 @@ TEST(DenseState, operations_are_what_they_are_by_definition) {
       }
       state.project(op, outcome);
       phi = left;
-      ASSERT_EQ(state.k(), k - 1);
+      ASSERT_EQ(state.k(), now - 1);
+      DenseState copy;
+      copy = state;  // with the factors that wait
+      if (round % 2) state = copy;
+      if (round % 3 && state.k() > 0) rotate(5);
+      check();
+      promote(0.7);
+      copy = state;  // with the promotion that waits
+      state = copy;
       check();
     }
+  }
+}
+
+// Unlikely outcomes one after the other: the norm falls far below the range of numbers, in steps that
+// wait for the next pass.
+TEST(DenseState, a_norm_that_falls_stays_in_range) {
+  std::mt19937_64 random(6);
+  DenseState state;
+  for (int j = 0; j < 6; ++j) {
+    DenseOp op;
+    op.kind = DenseKind::kPromote;
+    op.c = std::cos(0.3 + j), op.s = std::sin(0.3 + j);
+    state.apply(op, false);
+  }
+  for (int step = 0; step < 400; ++step) {
+    DenseOp promote, measure, rotate;
+    promote.kind = DenseKind::kPromote;
+    promote.c = std::cos(1e-3), promote.s = std::sin(1e-3);
+    state.run({&promote, 1}, nullptr);
+    measure.kind = DenseKind::kMeasure;
+    measure.p.z = 1u << 6, measure.pivot = 6;
+    if (step % 5 == 0) {
+      EXPECT_NEAR(state.chance(measure), promote.s * promote.s, 1e-18) << step;
+    }
+    state.project(measure, true);
+    rotate.p = random_pauli(6, random);
+    rotate.c = std::cos(0.4), rotate.s = std::sin(0.4);
+    const std::uint64_t sign = 0;
+    state.run({&rotate, 1}, &sign);
   }
 }
 
