@@ -430,7 +430,8 @@ class Enumerator {
   // Behind a gate, where gates depolarise: it spreads, or moves where it does not spread.
   void leakage_of_gate(const StabInstruction& op, std::span<const StabTarget> targets,
                        const std::vector<double>& a) {
-    for (GateId swapping : {GateId::kSwap, GateId::kIswap, GateId::kCxSwap}) {
+    for (GateId swapping : {GateId::kSwap, GateId::kIswap, GateId::kIswapdg, GateId::kCxSwap,
+                            GateId::kSwapCx, GateId::kCzSwap}) {
       if (op.gate != swapping) continue;
       for (Branch& b : branches_) {
         const bool first = leaked(b, targets[0].value);
@@ -716,12 +717,18 @@ class Enumerator {
                                                        circuit::gate_info(op.gate).num_targets);
     for (std::size_t i = 0; i < targets.size(); i += arity) {
       for (Branch& b : branches_) {
-        if (targets[i].kind == StabTarget::Kind::kRecord) {  // CX, CY or CZ
-          const Pauli p = op.gate == GateId::kCx   ? Pauli::kX
-                          : op.gate == GateId::kCy ? Pauli::kY
-                                                   : Pauli::kZ;
-          if (b.records[b.records.size() - targets[i].value] == '1')
-            pauli(b.state, p, targets[i + 1].value);
+        const StabTarget &first = targets[i], &second = targets[i + arity - 1];
+        const bool bit = first.kind == StabTarget::Kind::kRecord,
+                   last_bit = arity == 2 && second.kind == StabTarget::Kind::kRecord;
+        if (bit && last_bit) continue;  // a phase
+        if (bit || last_bit) {          // CX, CY or CZ; CZ, XCZ or YCZ
+          const GateId g = op.gate;
+          const Pauli p = g == GateId::kCx || g == GateId::kXcz   ? Pauli::kX
+                          : g == GateId::kCy || g == GateId::kYcz ? Pauli::kY
+                                                                  : Pauli::kZ;
+          const std::uint32_t back = (bit ? first : second).value;
+          if (b.records[b.records.size() - back] == '1')
+            pauli(b.state, p, (bit ? second : first).value);
           continue;
         }
         std::vector<std::uint32_t> qubits;
