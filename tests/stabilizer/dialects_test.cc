@@ -140,7 +140,8 @@ std::vector<Word> words() {
       {"U3(0.5, 1, -0.5) 0\nU(1, 0.5, 0) 1", ""},
       // deltakit's words
       {"LEAKAGE(0.3) 0 1 0\nCX 0 1\nHERALD_LEAKAGE_EVENT 0 1", kPlain},
-      {"LEAKAGE(0.3) 0\nRELAX(0.4) 0\nLEAKAGE(0.2) 0 1\nRL 1\nCZ 0 1\nHERALD_LEAKAGE_EVENT 0 1", kPlain},
+      {"LEAKAGE(0.3) 0\nRELAX(0.4) 0\nLEAKAGE(0.2) 0 1\nRL 1\nCZ 0 1\nHERALD_LEAKAGE_EVENT 0 1",
+       kPlain},
       {"LEAKAGE(0.3) 0\nCX(0.3, 0.2, 0.4, 0.1) 0 1 1 2\nHERALD_LEAKAGE_EVENT 0 1 2", kPlain},
       {"LEAKAGE(0.3) 0 1\nCY(1, 0.2, 0.4, 0.1) 0 1\nHERALD_LEAKAGE_EVENT 0 1", kPlain},
       {"LEAKAGE(0.3) 1\nCZ(0.5, 0.2, 0.4, 1) 0 1\nHERALD_LEAKAGE_EVENT 0 1", kPlain},
@@ -169,10 +170,12 @@ std::vector<Word> words() {
       {"LEAKAGE1(0.3) 0\nCX 0 1 2 1\nLEAKAGE_PROPAGATE(1, 0.2, 0, 0.8) 0 1\nCZ 1 2\n"
        "LEAKAGE_PROPAGATE(0.1, 0.2, 0.4, 0.8) 1 2\nHERALD_LEAKAGE_EVENT 0 1 2",
        kPlain},
-      {"LEAKAGE1(0.3) 0\nLEAKAGE_SCRAMBLE_PARTNER 0 1 1 2\nSQRT_XX 0 1\nLEAKAGE_SCRAMBLE_PARTNER 0 1",
+      {"LEAKAGE1(0.3) 0\nLEAKAGE_SCRAMBLE_PARTNER 0 1 1 2\nSQRT_XX 0 1\nLEAKAGE_SCRAMBLE_PARTNER 0 "
+       "1",
        kPlain},
       {"LEAKAGE1(0.3) 0\nM 0\nLEAKAGE_SCRAMBLE 0 1\nM 0\nHERALD_LEAKAGE_EVENT(0.1) 0", kPlain},
-      {"LEAKAGE1(0.3) 0\nMPP X0*Z1*Y2 Z0*Z1\nMPP Y1*Z0 X0*X2\nSPP X0*Z1 Z0*Z2\nSPP_DAG Z1*Y0", kPlain},
+      {"LEAKAGE1(0.3) 0\nMPP X0*Z1*Y2 Z0*Z1\nMPP Y1*Z0 X0*X2\nSPP X0*Z1 Z0*Z2\nSPP_DAG Z1*Y0",
+       kPlain},
       {"LEAKAGE1(0.3) 0\nLEAKAGE_PAULI1(0, 0, 0, 0.05, 0.05, 0.05) 0\nLEAKAGE1(0.2) 0\n"
        "LEAKAGE_PAULI1(0.1, 0.2, 0.3, 0.1, 0.2, 0.3) 0\nHERALD_LEAKAGE_EVENT 0",
        kPlain},
@@ -188,7 +191,8 @@ std::vector<Word> words() {
        "0,0,0,.2,0,0,0,.3,0,.1,0,0,0,0,.05) 0 1",
        "stim clifft symft tsim deltakit"},
       // leakage that never is
-      {"LEAKAGE(0) 0\nCX(0.3, 0.2, 0.4, 0.1) 0 1\nRL 0\nRELAX(0.5) 1\nHERALD_LEAKAGE_EVENT(0.5, 0.1) "
+      {"LEAKAGE(0) 0\nCX(0.3, 0.2, 0.4, 0.1) 0 1\nRL 0\nRELAX(0.5) 1\nHERALD_LEAKAGE_EVENT(0.5, "
+       "0.1) "
        "0\nHERALD_LEAKAGE_EVENT 0 1\nSWAP 0 1",
        ""},
       {"LEAKAGE1(0) 0\nLEAKAGE_SCRAMBLE 0\nLEAKAGE_PAULI1(0.1, 0.2, 0.05, 0.3, 0, 0.6) 0 1\n"
@@ -254,13 +258,49 @@ TEST(Dialects, every_word_in_every_dialect) {
 
 // cuStabilizer has these, and no others (0.5.0, asked of its library).
 TEST(Dialects, custabilizer_gets_the_words_that_it_has) {
-  const std::set<std::string> known = {
-      "I", "X", "Y", "Z", "H", "S", "CX", "CZ", "M", "MX", "MY", "MR", "MRX", "MRY", "R", "RX", "RY",
-      "X_ERROR", "Y_ERROR", "Z_ERROR", "DEPOLARIZE1", "DEPOLARIZE2", "PAULI_CHANNEL_1",
-      "PAULI_CHANNEL_2", "LEAKAGE_MARK1", "LEAKAGE_MARK2", "LEAKAGE_RESET", "LEAKAGE_RELAX",
-      "LEAKAGE_PROPAGATE_MARK", "LEAKAGE_SCRAMBLE", "LEAKAGE_SCRAMBLE_PARTNER", "LEAKAGE_PAULI1",
-      "LEAKAGE_PAULI2", "LEAKAGE1", "LEAKAGE2", "LEAKAGE_PROPAGATE", "HERALD_LEAKAGE_EVENT",
-      "DETECTOR", "OBSERVABLE_INCLUDE", "QUBIT_COORDS", "SHIFT_COORDS", "TICK", "REPEAT"};
+  const std::set<std::string> known = {"I",
+                                       "X",
+                                       "Y",
+                                       "Z",
+                                       "H",
+                                       "S",
+                                       "CX",
+                                       "CZ",
+                                       "M",
+                                       "MX",
+                                       "MY",
+                                       "MR",
+                                       "MRX",
+                                       "MRY",
+                                       "R",
+                                       "RX",
+                                       "RY",
+                                       "X_ERROR",
+                                       "Y_ERROR",
+                                       "Z_ERROR",
+                                       "DEPOLARIZE1",
+                                       "DEPOLARIZE2",
+                                       "PAULI_CHANNEL_1",
+                                       "PAULI_CHANNEL_2",
+                                       "LEAKAGE_MARK1",
+                                       "LEAKAGE_MARK2",
+                                       "LEAKAGE_RESET",
+                                       "LEAKAGE_RELAX",
+                                       "LEAKAGE_PROPAGATE_MARK",
+                                       "LEAKAGE_SCRAMBLE",
+                                       "LEAKAGE_SCRAMBLE_PARTNER",
+                                       "LEAKAGE_PAULI1",
+                                       "LEAKAGE_PAULI2",
+                                       "LEAKAGE1",
+                                       "LEAKAGE2",
+                                       "LEAKAGE_PROPAGATE",
+                                       "HERALD_LEAKAGE_EVENT",
+                                       "DETECTOR",
+                                       "OBSERVABLE_INCLUDE",
+                                       "QUBIT_COORDS",
+                                       "SHIFT_COORDS",
+                                       "TICK",
+                                       "REPEAT"};
   for (const Word& word : words()) {
     if (word.refused_by.find("custabilizer") != std::string::npos) continue;
     std::set<std::string> names;
@@ -302,8 +342,8 @@ TEST(Dialects, random_clifford_circuits_keep_their_distribution) {
     for (int step = 0; step < 14; ++step) {
       const auto all = words();
       const Word& word = all[random() % all.size()];
-      const bool noisy = word.text.find("ERROR") != std::string::npos ||
-                         word.text.find('(') != std::string::npos;
+      const bool noisy =
+          word.text.find("ERROR") != std::string::npos || word.text.find('(') != std::string::npos;
       if (!word.refused_by.empty() || word.text.find("LEAKAGE") != std::string::npos ||
           word.text[0] == 'M' || (noisy && ++noise > 3))
         continue;
@@ -352,8 +392,8 @@ TEST(Dialects, random_leakage_keeps_its_distribution) {
     EXPECT_GT(to_deltakit, 10);
     EXPECT_GT(back, 10);
   }
-  std::printf("%d circuits; back to deltakit %d, from cuStabilizer to deltakit %d\n", circuits, back,
-              to_deltakit);
+  std::printf("%d circuits; back to deltakit %d, from cuStabilizer to deltakit %d\n", circuits,
+              back, to_deltakit);
 }
 
 TEST(Dialects, texts) {
@@ -363,8 +403,9 @@ TEST(Dialects, texts) {
             "S[T:mine] 0\nREPEAT[loop] 3 {\n    I[R_Z(theta=0.25*pi)] 1\n    SHIFT_COORDS(1)\n}\n"
             "SPP[R_PAULI(theta=1e-07*pi)] X0*X1\nSPP[R_PAULI(theta=1e-07*pi)] X2*X3\n"
             "I[U3(theta=0.1*pi, phi=-0.2*pi, lambda=0.3*pi)] 0\nSPP_DAG[T] X0*!Y1\n");
-  EXPECT_EQ(written("H[tag] 0\nREPEAT[x] 2 {\n    M[y] 0\n}\nDETECTOR[z](1, 2) rec[-1]\n", "clifft"),
-            "H 0\nREPEAT 2 {\n    M 0\n}\nDETECTOR(1, 2) rec[-1]\n");
+  EXPECT_EQ(
+      written("H[tag] 0\nREPEAT[x] 2 {\n    M[y] 0\n}\nDETECTOR[z](1, 2) rec[-1]\n", "clifft"),
+      "H 0\nREPEAT 2 {\n    M 0\n}\nDETECTOR(1, 2) rec[-1]\n");
   EXPECT_EQ(written("H 0 # a comment\nCX\n", "clifft"), "H 0\n");
   EXPECT_EQ(written("TPP !X0*Y1\nR_PAULI(0.1) X0*X1 Y2\n", "symft"),
             "R_PAULI(-0.25) X0*Y1\nR_PAULI(0.1) X0*X1\nR_PAULI(0.1) Y2\n");
@@ -372,11 +413,12 @@ TEST(Dialects, texts) {
   EXPECT_EQ(written("R_Z[T](0.5) 0\nS[plain] 1\n", "stim"), "S 0\nS[plain] 1\n");
   EXPECT_EQ(written("H[a T] 0\nM[T_gate] 0\n", "tsim"), "H 0\nM[T_gate] 0\n");
   // NVIDIA's rule, and what it leaves out
-  EXPECT_EQ(written("LEAKAGE(0.01) 0 1\nCX(0.25, 0, 0.5, 0) 0 1\nLEAKAGE(0.01) 0\nRELAX(0.1) 0\nRL 1\n",
-                    "custabilizer"),
-            "LEAKAGE1(0.01) 0 1\nCX 0 1\nLEAKAGE_PROPAGATE(0.25, 0, 0.375, 0) 0 1\n"
-            "LEAKAGE_PAULI1(0, 0, 0, 0.0025, 0.0025, 0.0025) 0\nLEAKAGE1(0.01) 0\n"
-            "LEAKAGE_RELAX(0.1) 0\nLEAKAGE_RESET 1\n");
+  EXPECT_EQ(
+      written("LEAKAGE(0.01) 0 1\nCX(0.25, 0, 0.5, 0) 0 1\nLEAKAGE(0.01) 0\nRELAX(0.1) 0\nRL 1\n",
+              "custabilizer"),
+      "LEAKAGE1(0.01) 0 1\nCX 0 1\nLEAKAGE_PROPAGATE(0.25, 0, 0.375, 0) 0 1\n"
+      "LEAKAGE_PAULI1(0, 0, 0, 0.0025, 0.0025, 0.0025) 0\nLEAKAGE1(0.01) 0\n"
+      "LEAKAGE_RELAX(0.1) 0\nLEAKAGE_RESET 1\n");
   EXPECT_EQ(written("LEAKAGE1(0.01) 0 1\nCX 0 1\nLEAKAGE_PROPAGATE(0.25, 0, 0.375, 0) 0 1\n"
                     "LEAKAGE_PAULI1(0, 0, 0, 0.0025, 0.0025, 0.0025) 0\nLEAKAGE1(0.01) 0\n",
                     "deltakit"),

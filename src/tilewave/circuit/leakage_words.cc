@@ -51,8 +51,8 @@ LeakageWords leakage_words(const StabilizerCircuit& circuit) {
 }
 
 bool spreads_leakage(const StabilizerCircuit& circuit, const StabInstruction& op) {
-  const bool may = op.kind == K::kGate || op.kind == K::kLeakagePropagate ||
-                   op.kind == K::kLeakagePropagateMark;
+  const bool may =
+      op.kind == K::kGate || op.kind == K::kLeakagePropagate || op.kind == K::kLeakagePropagateMark;
   return may && any_positive(circuit.args(op));
 }
 

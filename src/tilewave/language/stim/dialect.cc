@@ -10,22 +10,55 @@
 namespace tilewave::language {
 namespace {
 
-using D = Dialect;
-using F = Feedback;
-using L = LeakageLanguage;
-
-// clang-format off
 constexpr DialectRules kDialects[] = {
-    //                               rotations, TPP, CCZ, CH, few, heralds, repeats, observables, tags, empty
-    {D::kTilewave, "tilewave",       true, true, true, true, false, true, true, true, true, true, F::kStim, L::kNone},
-    {D::kStim, "stim",               false, false, false, false, false, true, true, true, true, true, F::kStim, L::kNone},
-    {D::kClifft, "clifft",           true, true, true, true, false, false, false, false, false, false, F::kCxCz, L::kNone},
-    {D::kSymft, "symft",             true, false, false, false, false, true, false, true, true, true, F::kCxCz, L::kNone},
-    {D::kTsim, "tsim",               true, true, false, false, false, true, true, false, true, true, F::kCxCz, L::kNone},
-    {D::kDeltakit, "deltakit",       false, false, false, false, false, true, true, true, true, true, F::kStim, L::kDeltakit},
-    {D::kCustabilizer, "custabilizer", false, false, false, false, true, false, false, false, true, true, F::kNone, L::kCustabilizer},
+    {.dialect = Dialect::kTilewave, .name = "tilewave"},  // written as it is
+    {.dialect = Dialect::kStim,
+     .name = "stim",
+     .heralds = true,
+     .repeats_in_product = true,
+     .pauli_observables = true,
+     .tags = true,
+     .empty = true},
+    {.dialect = Dialect::kClifft,
+     .name = "clifft",
+     .rotations = true,
+     .product_t = true,
+     .ccz = true,
+     .ch = true,
+     .feedback = Feedback::kCxCz},
+    {.dialect = Dialect::kSymft,
+     .name = "symft",
+     .rotations = true,
+     .heralds = true,
+     .pauli_observables = true,
+     .tags = true,
+     .empty = true,
+     .feedback = Feedback::kCxCz},
+    {.dialect = Dialect::kTsim,
+     .name = "tsim",
+     .rotations = true,
+     .product_t = true,
+     .heralds = true,
+     .repeats_in_product = true,
+     .tags = true,
+     .empty = true,
+     .feedback = Feedback::kCxCz},
+    {.dialect = Dialect::kDeltakit,
+     .name = "deltakit",
+     .heralds = true,
+     .repeats_in_product = true,
+     .pauli_observables = true,
+     .tags = true,
+     .empty = true,
+     .leakage = LeakageLanguage::kDeltakit},
+    {.dialect = Dialect::kCustabilizer,
+     .name = "custabilizer",
+     .few_words = true,
+     .tags = true,
+     .empty = true,
+     .feedback = Feedback::kNone,
+     .leakage = LeakageLanguage::kCustabilizer},
 };
-// clang-format on
 
 constexpr auto kDialectNames = [] {
   std::array<std::string_view, std::size(kDialects)> names{};
@@ -41,7 +74,7 @@ Dialect parse_dialect(std::string_view name) {
   std::string all;
   for (const DialectRules& rules : kDialects) {
     if (rules.name == name) return rules.dialect;
-    if (!all.empty()) all += rules.dialect == D::kCustabilizer ? " or " : ", ";
+    if (!all.empty()) all += rules.dialect == Dialect::kCustabilizer ? " or " : ", ";
     all += rules.name;
   }
   throw Error(ExitCode::kUsage,
@@ -54,14 +87,14 @@ const DialectRules& dialect_rules(Dialect dialect) {
 
 std::string print_dialect(const circuit::StabilizerCircuit& circuit, Dialect dialect,
                           std::string_view file) {
-  if (dialect == D::kTilewave) return print_stim(circuit);
+  if (dialect == Dialect::kTilewave) return print_stim(circuit);
   const circuit::StabilizerCircuit rewritten =
       DialectRewriter(circuit, dialect_rules(dialect), file).rewritten();
   switch (dialect) {
-    case D::kTsim:
+    case Dialect::kTsim:
       return print_stim(rewritten, StimSpelling::kTags);
-    case D::kClifft:
-    case D::kSymft:
+    case Dialect::kClifft:
+    case Dialect::kSymft:
       return print_stim(rewritten, StimSpelling::kOneProductALine);
     default:
       return print_stim(rewritten);

@@ -123,9 +123,9 @@ void DialectRewriter::instruction(const StabilizerCircuit& c, const StabInstruct
     case K::kHeraldedErase:
     case K::kHeraldedPauliChannel1: {
       if (to_.heralds) return keep(targets, args);
-      const std::vector<double> each =
-          op.kind == K::kHeraldedErase ? std::vector<double>(4, args[0] / 4)
-                                       : std::vector<double>(args.begin(), args.end());
+      const std::vector<double> each = op.kind == K::kHeraldedErase
+                                           ? std::vector<double>(4, args[0] / 4)
+                                           : std::vector<double>(args.begin(), args.end());
       for (const StabTarget& t : targets) herald(t.value, each);
       return;
     }
@@ -133,9 +133,7 @@ void DialectRewriter::instruction(const StabilizerCircuit& c, const StabInstruct
     case K::kMYY:
     case K::kMZZ: {
       if (!to_.few_words) return keep(targets, args);
-      const Pauli p = op.kind == K::kMXX   ? Pauli::kX
-                      : op.kind == K::kMYY ? Pauli::kY
-                                           : Pauli::kZ;
+      const Pauli p = op.kind == K::kMXX ? Pauli::kX : op.kind == K::kMYY ? Pauli::kY : Pauli::kZ;
       for (std::size_t i = 0; i < targets.size(); i += 2) {
         measure({{{targets[i].value, p}, {targets[i + 1].value, p}},
                  targets[i].inverted != targets[i + 1].inverted},
@@ -154,8 +152,9 @@ void DialectRewriter::instruction(const StabilizerCircuit& c, const StabInstruct
     case K::kObservableInclude:
       for (const StabTarget& t : targets) {
         if (t.kind == StabTarget::Kind::kPauli && !to_.pauli_observables)
-          refuse("its observables are made of records alone: measure the product and include its "
-                 "record");
+          refuse(
+              "its observables are made of records alone: measure the product and include its "
+              "record");
       }
       return keep(targets, args);
     default:
@@ -177,11 +176,10 @@ std::string DialectRewriter::tag_beside(StabKind kind, GateId gate) const {
 }
 
 void DialectRewriter::write(StabKind kind, GateId gate, Targets targets, Args args) {
-  const bool acts_on_targets = kind == K::kGate || (kind != K::kDetector && kind != K::kTick &&
-                                                    kind != K::kObservableInclude &&
-                                                    kind != K::kShiftCoords &&
-                                                    kind != K::kCorrelatedError &&
-                                                    kind != K::kElseCorrelatedError);
+  const bool acts_on_targets =
+      kind == K::kGate ||
+      (kind != K::kDetector && kind != K::kTick && kind != K::kObservableInclude &&
+       kind != K::kShiftCoords && kind != K::kCorrelatedError && kind != K::kElseCorrelatedError);
   if (targets.empty() && acts_on_targets && !to_.empty) return;
   out_->append(kind, gate, targets, args, tag_beside(kind, gate), op_->line);
 }
@@ -231,8 +229,7 @@ void DialectRewriter::rotation(Targets targets, Args args) {
     if (has_word) return keep(targets, args);
   }
   for (const circuit::RotationStep& step : circuit::rotations_of(op_->kind, targets, args)) {
-    if (!to_.rotations &&
-        (step.is_cx || circuit::quarter_turns(step.rotation.half_turns) < 0))
+    if (!to_.rotations && (step.is_cx || circuit::quarter_turns(step.rotation.half_turns) < 0))
       refuse("it is no Clifford gate there");
     if (step.is_cx) {
       write(GateId::kCx, {step.rotation.factors[0].first, step.rotation.factors[1].first});
@@ -259,22 +256,15 @@ void DialectRewriter::rotate(const circuit::PauliRotation& r) {
     return write_product(K::kRotPauli, {r.factors, false}, angle);
   }
   const auto [q, p] = r.factors[0];
-  if (p == Pauli::kZ && is_t)
-    return write(r.half_turns > 0 ? K::kT : K::kTDag, {q});
-  write(p == Pauli::kX   ? K::kRotX
-        : p == Pauli::kY ? K::kRotY
-                         : K::kRotZ,
-        {q}, {r.half_turns});
+  if (p == Pauli::kZ && is_t) return write(r.half_turns > 0 ? K::kT : K::kTDag, {q});
+  write(p == Pauli::kX ? K::kRotX : p == Pauli::kY ? K::kRotY : K::kRotZ, {q}, {r.half_turns});
 }
 
 void DialectRewriter::quarter_turn(const circuit::PauliRotation& r) {
   const int quarters = circuit::quarter_turns(r.half_turns);
   if (quarters == 2) {
     for (const auto& [q, p] : r.factors) {
-      write(p == Pauli::kX   ? GateId::kX
-            : p == Pauli::kY ? GateId::kY
-                             : GateId::kZ,
-            {q});
+      write(p == Pauli::kX ? GateId::kX : p == Pauli::kY ? GateId::kY : GateId::kZ, {q});
     }
   } else if (quarters != 0) {
     const Product product{r.factors, false};

@@ -81,9 +81,7 @@ class DialectRewriter {
   void scramble_by_cx(std::uint32_t a, std::uint32_t b, Args args);
   void gates_with_partners(Targets targets, Args args);
   bool is_one_word_of_deltakit(const StabilizerCircuit& c, std::size_t at);
-  bool may_leak(std::uint32_t q) const {
-    return words_.leaks && (shares_qubits_ || may_leak_(q));
-  }
+  bool may_leak(std::uint32_t q) const { return words_.leaks && (shares_qubits_ || may_leak_(q)); }
   bool may_leak(std::uint32_t a, std::uint32_t b) const { return may_leak(a) || may_leak(b); }
 
   const StabilizerCircuit& circuit_;
@@ -93,7 +91,7 @@ class DialectRewriter {
   LeakageLanguage from_ = LeakageLanguage::kNone;  // of the circuit
   // Gates of the circuit depolarise partners, gates of what is written do not; the other way round.
   bool scrambles_ = false, must_not_scramble_ = false;
-  bool has_chains_ = false;  // ELSE_CORRELATED_ERROR occurs
+  bool has_chains_ = false;     // ELSE_CORRELATED_ERROR occurs
   bool shares_qubits_ = false;  // targets of the instruction: what it does to one leaks at the next
   std::uint64_t num_qubits_;
   circuit::MayLeak may_leak_;

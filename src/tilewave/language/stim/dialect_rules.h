@@ -18,18 +18,20 @@ enum class Feedback : std::uint8_t {
 };
 
 struct DialectRules {
-  Dialect dialect;
+  Dialect dialect = Dialect::kTilewave;
   std::string_view name;
-  bool rotations;          ///< T, R_Z and the like
-  bool product_t;          ///< TPP
-  bool ccz, ch;            ///< CCX and CCZ; CH
-  bool few_words;          ///< of Clifford gates H, S, X, Y, Z, CX and CZ alone; no products
-  bool heralds;            ///< HERALDED_ERASE, HERALDED_PAULI_CHANNEL_1
-  bool repeats_in_product;  ///< X0*Z0*Y1*X0
-  bool pauli_observables;  ///< OBSERVABLE_INCLUDE(0) X0
-  bool tags, empty;        ///< tags; instructions without targets
-  Feedback feedback;
-  LeakageLanguage leakage;
+  bool rotations = false;           ///< T, R_Z and the like
+  bool product_t = false;           ///< TPP
+  bool ccz = false;                 ///< CCX and CCZ
+  bool ch = false;                  ///< CH
+  bool few_words = false;           ///< of Clifford gates H, S, X, Y, Z, CX, CZ alone; no products
+  bool heralds = false;             ///< HERALDED_ERASE, HERALDED_PAULI_CHANNEL_1
+  bool repeats_in_product = false;  ///< X0*Z0*Y1*X1
+  bool pauli_observables = false;   ///< OBSERVABLE_INCLUDE(0) X0
+  bool tags = false;
+  bool empty = false;  ///< instructions without targets
+  Feedback feedback = Feedback::kStim;
+  LeakageLanguage leakage = LeakageLanguage::kNone;
 };
 
 /// Of the factors of a product in R_PAULI, in the dialects that have it.

@@ -15,9 +15,9 @@ circuit::StabilizerCircuit parse_stim(std::string_view text, std::string_view fi
 
 /// How gates beyond Clifford are spelled.
 enum class StimSpelling : std::uint8_t {
-  kNames,           ///< T 0, R_PAULI(0.5) X0*X1 Y2
+  kNames,            ///< T 0, R_PAULI(0.5) X0*X1 Y2
   kOneProductALine,  ///< the same, but R_PAULI has a single product
-  kTags,            ///< S[T] 0, SPP[R_PAULI(theta=0.5*pi)] X0*X1, one product a line
+  kTags,             ///< S[T] 0, SPP[R_PAULI(theta=0.5*pi)] X0*X1, one product a line
 };
 std::string print_stim(const circuit::StabilizerCircuit& circuit,
                        StimSpelling spelling = StimSpelling::kNames);
