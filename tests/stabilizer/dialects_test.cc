@@ -158,7 +158,14 @@ std::vector<Word> words() {
        "LEAKAGE(0.4) 0\nCX 1 0 2 0\nM 0\nCX 1 0 2 0\nH 0\nCX 0 1\nM 1\nCX 0 1\nH 0"},
       {"LEAKAGE(0.4) 0\nSPP Z0*Z1\nR_ZZ(-0.5) 1 0", kPlain,
        "LEAKAGE(0.4) 0\nCX 1 0\nS 0\nCX 1 0\nCX 0 1\nS_DAG 1\nCX 0 1"},
+      {"REPEAT 2 {\nCX 0 1\nLEAKAGE(0.4) 0\n}\nHERALD_LEAKAGE_EVENT 0 1", kPlain},
       // cuStabilizer's words
+      {"LEAKAGE1(0.2) 1\nREPEAT 2 {\nCZ 0 1\nLEAKAGE_PROPAGATE(0, 0.4, 0, 0.3) 1 2\n}\n"
+       "HERALD_LEAKAGE_EVENT 0 1 2",
+       kPlain},
+      {"REPEAT 2 {\nSWAP 0 1\nCX 0 2\nREPEAT 2 {\nLEAKAGE_MARK1(0.3) 0\n}\n}\n"
+       "HERALD_LEAKAGE_EVENT 0 1 2",
+       "stim clifft symft tsim deltakit"},
       {"LEAKAGE_MARK1(0.3) 0\nCX 0 1\nHERALD_LEAKAGE_EVENT 0 1", "stim clifft symft tsim deltakit"},
       {"LEAKAGE_MARK2(0.1, 0.2, 0.3) 0 1\nHERALD_LEAKAGE_EVENT 0 1",
        "stim clifft symft tsim deltakit"},
