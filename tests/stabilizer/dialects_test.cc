@@ -172,7 +172,11 @@ std::vector<Word> words() {
       {"LEAKAGE1(0.3) 0\nLEAKAGE_RELAX(0.4) 0\nLEAKAGE1(0.2) 1\nLEAKAGE_RESET 1\nCX 0 1\nCY 1 0\n"
        "CZ 0 1\nSQRT_XX 1 0\nSQRT_XX_DAG 2 0\nHERALD_LEAKAGE_EVENT 0 1",
        kPlain},
-      {"LEAKAGE1(0.3) 0\nLEAKAGE_PROPAGATE(0.3, 0.2, 0.4, 0.1) 0 1 1 2\nHERALD_LEAKAGE_EVENT 0 1 2",
+      {"LEAKAGE1(0.3) 0 1\nLEAKAGE_PROPAGATE(0.3, 0.2, 0.4, 0.1) 0 1 1 2\nHERALD_LEAKAGE_EVENT 0 1 "
+       "2",
+       "stim clifft symft tsim deltakit"},
+      {"LEAKAGE1(0.3) 0 2\nM 0\nLEAKAGE_PROPAGATE(0.3, 0, 0.4, 0) 0 1\nM 0\n"
+       "LEAKAGE_PROPAGATE(0, 0.3, 0, 0.4) 1 2\nHERALD_LEAKAGE_EVENT 0 1 2",
        kPlain},
       {"LEAKAGE1(0.3) 0\nCX 0 1 2 1\nLEAKAGE_PROPAGATE(1, 0.2, 0, 0.8) 0 1\nCZ 1 2\n"
        "LEAKAGE_PROPAGATE(0.1, 0.2, 0.4, 0.8) 1 2\nHERALD_LEAKAGE_EVENT 0 1 2",
@@ -424,10 +428,12 @@ TEST(Dialects, texts) {
       written("LEAKAGE(0.01) 0 1\nCX(0.25, 0, 0.5, 0) 0 1\nLEAKAGE(0.01) 0\nRELAX(0.1) 0\nRL 1\n",
               "custabilizer"),
       "LEAKAGE1(0.01) 0 1\nCX 0 1\nLEAKAGE_PROPAGATE(0.25, 0, 0.375, 0) 0 1\n"
-      "LEAKAGE_PAULI1(0, 0, 0, 0.0025, 0.0025, 0.0025) 0\nLEAKAGE1(0.01) 0\n"
+      "LEAKAGE_SCRAMBLE_PARTNER 0 1\nLEAKAGE_PAULI1(0, 0, 0, 0.0025, 0.0025, 0.0025) "
+      "0\nLEAKAGE1(0.01) 0\n"
       "LEAKAGE_RELAX(0.1) 0\nLEAKAGE_RESET 1\n");
   EXPECT_EQ(written("LEAKAGE1(0.01) 0 1\nCX 0 1\nLEAKAGE_PROPAGATE(0.25, 0, 0.375, 0) 0 1\n"
-                    "LEAKAGE_PAULI1(0, 0, 0, 0.0025, 0.0025, 0.0025) 0\nLEAKAGE1(0.01) 0\n",
+                    "LEAKAGE_SCRAMBLE_PARTNER 0 1\nLEAKAGE_PAULI1(0, 0, 0, 0.0025, 0.0025, 0.0025) "
+                    "0\nLEAKAGE1(0.01) 0\n",
                     "deltakit"),
             "LEAKAGE(0.01) 0 1\nCX(0.25, 0, 0.5, 0) 0 1\nLEAKAGE(0.01) 0\n");
   // A product with more factors than a rotation may have

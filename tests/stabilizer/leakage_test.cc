@@ -91,6 +91,10 @@ const Case kCases[] = {
      "HERALD_LEAKAGE_EVENT 0 1\nM 0 1"},
     {true, "LEAKAGE(0.5) 0 1\nMR 0\nRL 1\nCX 0 1\nM 1\nHERALD_LEAKAGE_EVENT 0 1"},
     {true, "RX 0\nLEAKAGE(0.4) 0\nRL 0\nCX 0 1\nMX 0\nM 1"},
+    // what the second qubit does comes behind what the first does, which may have leaked it
+    {true, "LEAKAGE(0.5) 0\nM 0\nCZ(0.5, 0, 0, 0) 0 1\nM 0\nHERALD_LEAKAGE_EVENT 0 1\nM 1"},
+    {true, "LEAKAGE(0.5) 0 1\nM 0 1\nCX(0.3, 0.6, 0.4, 0.7) 0 1\nM 0 1\nHERALD_LEAKAGE_EVENT 0 1"},
+    {true, "LEAKAGE(0.5) 1\nM 1\nCX(0, 0.6, 0, 0.7) 0 1\nM 0 1\nHERALD_LEAKAGE_EVENT 0 1"},
     // gates that are not among those that depolarise, and feedback
     {true, "RX 0\nLEAKAGE(0.4) 0\nXCZ 1 0\nSQRT_ZZ 0 1\nMX 0\nM 1\nCX rec[-1] 0\nM 0"},
     // a herald that corrects

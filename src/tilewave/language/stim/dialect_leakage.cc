@@ -3,11 +3,13 @@
 // happens is written out. So the way to cuStabilizer is open for all words:
 //   LEAKAGE(p)            LEAKAGE_PAULI1(0, 0, 0, p/4, p/4, p/4), which depolarises anew what is leaked,
 //                         then LEAKAGE1(p)
-//   CX(s, t, m, n) a b    CX, then LEAKAGE_PROPAGATE(s, t, (1-s) m, (1-t) n)
+//   CX(s, t, m, n) a b    CX, then LEAKAGE_PROPAGATE(s, 0, (1-s) m, 0), what a does if it is leaked, and
+//                         LEAKAGE_PROPAGATE(0, t, 0, (1-t) n), what b does, which a may have leaked
 //   SWAP a b              three CX, then LEAKAGE_PROPAGATE_MARK(0, 0, 1, 1): the flags change places.
 // The way back is not: deltakit has no leakage that leaves a state as it is. Its gates do more than
 // cuStabilizer's, but XCZ b a is CX a b and depolarises nothing; in front of CX a b it takes the gate
-// back and leaves the depolarisation.
+// back and leaves the depolarisation. Leakage that goes from a to b alone is that of a gate whose second
+// qubit is a: nothing comes behind what the second qubit does.
 #include <algorithm>
 
 #include "tilewave/language/stim/dialect_rewriter.h"
@@ -43,15 +45,14 @@ void for_each_distinct_run(std::span<const StabTarget> targets, std::size_t widt
   }
 }
 
-// Of a pair whose leakage spreads with s and otherwise moves with m: the probability that it moves, and
-// back.
+// Of leakage that spreads with s and otherwise moves with m: the probability that it moves, and back.
 double moves(double s, double m) { return (1 - s) * m; }
 double moves_otherwise(double s, double moved) {
   return s < 1 ? std::min(1.0, moved / (1 - s)) : 0.0;
 }
-std::vector<double> for_gate(std::span<const double> a) {
-  return {a[0], a[1], moves_otherwise(a[0], a[2]), moves_otherwise(a[1], a[3])};
-}
+// Whether the arguments are of leakage that goes from the first qubit of a pair, and no other.
+bool is_from_first(std::span<const double> a) { return a[1] == 0 && a[3] == 0; }
+bool is_from_second(std::span<const double> a) { return a[0] == 0 && a[2] == 0; }
 
 }  // namespace
 
@@ -96,8 +97,12 @@ void DialectRewriter::gates_with_partners(Targets targets, Args args) {
     }
     if (leaking.empty()) return;
     if (is_zero(args)) return write(K::kLeakageScramblePartner, GateId::kId, leaking);
-    const double all[] = {args[0], args[1], moves(args[0], args[2]), moves(args[1], args[3])};
-    write(K::kLeakagePropagate, GateId::kId, leaking, all);
+    const double from_first[] = {args[0], 0, moves(args[0], args[2]), 0},
+                 from_second[] = {0, args[1], 0, moves(args[1], args[3])};
+    if (!is_zero(from_first)) write(K::kLeakagePropagate, GateId::kId, leaking, from_first);
+    if (!is_zero(from_second))
+      return write(K::kLeakagePropagate, GateId::kId, leaking, from_second);
+    write(K::kLeakageScramblePartner, GateId::kId, leaking);
   });
 }
 
@@ -165,10 +170,13 @@ void DialectRewriter::leakage_for_custabilizer(Targets targets, Args args) {
   });
 }
 
-void DialectRewriter::scramble_by_cx(std::uint32_t a, std::uint32_t b, Args args) {
+// The partners of leaked qubits are depolarised, and where b is leaked and a is not, both are with
+// probability s, or the leakage moves to a with m.
+void DialectRewriter::scramble_by_cx(std::uint32_t a, std::uint32_t b, double s, double m) {
   controlled(Pauli::kZ, a, Pauli::kX, b);
   const StabTarget both[] = {qubit_target(a), qubit_target(b)};
-  write(K::kGate, GateId::kCx, both, args);
+  const double args[] = {0, s, 0, moves_otherwise(s, m)};
+  write(K::kGate, GateId::kCx, both, is_zero(args) ? Args{} : Args(args));
 }
 
 void DialectRewriter::leakage_for_deltakit(Targets targets, Args args) {
@@ -209,9 +217,8 @@ void DialectRewriter::leakage_for_deltakit(Targets targets, Args args) {
       for (const StabTarget& t : targets) {
         if (!may_leak(t.value)) continue;
         // The spare qubit is leaked where the qubit is, then it depolarises the qubit.
-        const double spreads[] = {1, 0, 0, 0};
-        scramble_by_cx(t.value, spare(0), spreads);
-        scramble_by_cx(t.value, spare(0), {});
+        scramble_by_cx(spare(0), t.value, 1, 0);
+        scramble_by_cx(spare(0), t.value, 0, 0);
         write(K::kR, {spare(0)});
       }
       return;
@@ -219,7 +226,14 @@ void DialectRewriter::leakage_for_deltakit(Targets targets, Args args) {
     case K::kLeakagePropagate:
       for_each_pair([&](std::uint32_t a, std::uint32_t b) {
         if (!may_leak(a, b)) return;
-        scramble_by_cx(a, b, is_zero(args) ? std::vector<double>{} : for_gate(args));
+        const bool from_a = !args.empty() && !is_from_second(args) && may_leak(a),
+                   from_b = !args.empty() && !is_from_first(args) && may_leak(b);
+        if (from_a && from_b)
+          refuse(
+              "leakage that has gone from one qubit of a pair to the other may go back at once "
+              "there");
+        if (from_a) return scramble_by_cx(b, a, args[0], args[2]);
+        scramble_by_cx(a, b, from_b ? args[1] : 0, from_b ? args[3] : 0);
       });
       return;
     default:
@@ -237,30 +251,44 @@ void DialectRewriter::leakage_for_deltakit(Targets targets, Args args) {
   write(size == 3 ? K::kPauliChannel1 : K::kPauliChannel2, GateId::kId, targets, plain);
 }
 
-// CX a b and LEAKAGE_PROPAGATE(..) a b, or LEAKAGE_SCRAMBLE_PARTNER a b, are one gate of deltakit's;
-// LEAKAGE_PAULI1(0, 0, 0, p/4, p/4, p/4) and LEAKAGE1(p) are its LEAKAGE(p).
-bool DialectRewriter::is_one_word_of_deltakit(const StabilizerCircuit& c, std::size_t at) {
+// What stands for one word of deltakit's (above) is written as that. Returns the number of instructions,
+// none where there is no such word.
+std::size_t DialectRewriter::one_word_of_deltakit(const StabilizerCircuit& c, std::size_t at) {
   const auto ops = c.instructions();
-  if (!must_not_scramble_ || at + 1 == ops.size()) return false;
-  const StabInstruction &first = ops[at], &second = ops[at + 1];
-  const Targets targets = c.targets(first), others = c.targets(second);
-  if (shares_qubits_ || !std::equal(targets.begin(), targets.end(), others.begin(), others.end()))
-    return false;
-  const Args a = c.args(first), b = c.args(second);
-  if (first.kind == K::kLeakagePauli1 && second.kind == K::kLeakage1) {
-    if (!is_zero(a.first(3)) || a[3] != a[4] || a[3] != a[5] || 4 * a[3] != b[0]) return false;
+  if (!must_not_scramble_ || shares_qubits_) return 0;
+  const StabInstruction& first = ops[at];
+  const Targets targets = c.targets(first);
+  const auto next = [&](std::size_t k, StabKind kind) {  // on the same targets
+    if (at + k >= ops.size() || ops[at + k].kind != kind) return false;
+    const Targets others = c.targets(ops[at + k]);
+    return std::equal(targets.begin(), targets.end(), others.begin(), others.end());
+  };
+  if (first.kind == K::kLeakagePauli1 && next(1, K::kLeakage1)) {
+    const Args a = c.args(first), b = c.args(ops[at + 1]);
+    if (!is_zero(a.first(3)) || a[3] != a[4] || a[3] != a[5] || 4 * a[3] != b[0]) return 0;
     write(K::kLeakage, GateId::kId, targets, b);
-    return true;
+    return 2;
   }
-  const bool propagates = second.kind == K::kLeakagePropagate;
-  if (first.kind != K::kGate || !circuit::may_spread_leakage(first.gate) ||
-      (!propagates && second.kind != K::kLeakageScramblePartner))
-    return false;
+  if (first.kind != K::kGate || !circuit::may_spread_leakage(first.gate)) return 0;
   for (const StabTarget& t : targets)
-    if (t.kind != StabTarget::Kind::kQubit) return false;
-  write(K::kGate, first.gate, targets,
-        propagates && !is_zero(b) ? for_gate(b) : std::vector<double>{});
-  return true;
+    if (t.kind != StabTarget::Kind::kQubit) return 0;
+  double args[4] = {};
+  std::size_t count = 1;
+  const auto take = [&](std::size_t from) {
+    const Args a = c.args(ops[at + count++]);
+    args[from] = a[from];
+    args[2 + from] = moves_otherwise(a[from], a[2 + from]);
+  };
+  if (next(1, K::kLeakagePropagate) && is_from_first(c.args(ops[at + 1]))) take(0);
+  if (next(count, K::kLeakagePropagate) && is_from_second(c.args(ops[at + count]))) {
+    take(1);
+  } else if (next(count, K::kLeakageScramblePartner)) {
+    ++count;
+  } else {
+    return 0;
+  }
+  write(K::kGate, first.gate, targets, is_zero(args) ? Args{} : Args(args));
+  return count;
 }
 
 }  // namespace tilewave::language

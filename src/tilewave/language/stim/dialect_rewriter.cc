@@ -93,13 +93,13 @@ circuit::StabilizerCircuit DialectRewriter::block(const StabilizerCircuit& c) {
       continue;
     }
     shares_qubits_ = words_.leaks && !is_distinct(c.targets(op));
-    if (is_one_word_of_deltakit(c, at)) {
-      may_leak_.pass(c, op);
-      ++at;
-    } else {
+    std::size_t count = one_word_of_deltakit(c, at);
+    if (count == 0) {
       instruction(c, op);
+      count = 1;
     }
-    may_leak_.pass(c, ops[at]);
+    for (std::size_t k = 0; k < count; ++k) may_leak_.pass(c, ops[at + k]);
+    at += count - 1;
   }
   out_ = outer;
   return out;

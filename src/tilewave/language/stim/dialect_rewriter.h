@@ -77,10 +77,9 @@ class DialectRewriter {
   void leakage_for_custabilizer(Targets targets, Args args);
   void leakage_for_deltakit(Targets targets, Args args);
   void noisy_herald(std::uint32_t q, Args args);
-  // The partner's part of a gate or word of leakage, in deltakit's words.
-  void scramble_by_cx(std::uint32_t a, std::uint32_t b, Args args);
+  void scramble_by_cx(std::uint32_t a, std::uint32_t b, double s, double m);
   void gates_with_partners(Targets targets, Args args);
-  bool is_one_word_of_deltakit(const StabilizerCircuit& c, std::size_t at);
+  std::size_t one_word_of_deltakit(const StabilizerCircuit& c, std::size_t at);
   bool may_leak(std::uint32_t q) const { return words_.leaks && (shares_qubits_ || may_leak_(q)); }
   bool may_leak(std::uint32_t a, std::uint32_t b) const { return may_leak(a) || may_leak(b); }
 
