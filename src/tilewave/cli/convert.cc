@@ -1,4 +1,4 @@
-// tilewave convert: shots from one format into another, circuits from one dialect into another.
+// tilewave convert: shots from one format into another, circuits into another tool's dialect.
 #include <memory>
 
 #include <CLI/CLI.hpp>
@@ -84,7 +84,7 @@ void convert_circuit(const ConvertFlags& f, const CLI::App& command) {
 
 void add_convert_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
-      "convert", "turns shots from one format into another, or circuits into another's dialect");
+      "convert", "turns shots from one format into another, circuits into another tool's dialect");
   auto f = std::make_shared<ConvertFlags>();
   command->add_option("--in", f->in, "input file (standard input when left out)");
   command->add_option("--in_format", f->in_format, "01, b8, r8, ptb64, hits or dets")
