@@ -438,7 +438,7 @@ Dialect = Literal["tilewave", "stim", "clifft", "symft", "tsim", "deltakit", "cu
 
 
 def convert_circuit(circuit: StimCircuit, to: Dialect) -> str:
-    """A circuit in Stim's language as text in another tool's dialect of it. Words that the tool has not are written exactly
-    with those that it has: records keep their order and their joint distribution. Some rewritings use a qubit of their own,
-    behind those of the circuit. Raises ValueError with line, word and reason for what the dialect cannot say."""
+    """A circuit in Stim's language as text in another tool's dialect of it. Instructions that the tool lacks are written
+    exactly with those that it has: records keep their order and their joint distribution. Some rewritings use a qubit of their own,
+    behind those of the circuit. Raises ValueError with line, instruction and reason for what the dialect cannot say."""
     return _core._convert_circuit(*_text_of(circuit), to)

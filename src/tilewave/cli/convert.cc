@@ -111,9 +111,10 @@ void add_convert_command(CLI::App& app) {
   command->add_option("--obs_out", f->obs_out, "a file of their own for the observables");
   command->add_option("--obs_out_format", f->obs_out_format, "its format")->capture_default_str();
   command
-      ->add_option("--to", f->dialect,
-                   "the input is a circuit in Stim's language, to be written for this tool: words "
-                   "that it has not are written exactly with those that it has, or refused")
+      ->add_option(
+          "--to", f->dialect,
+          "the input is a circuit in Stim's language, to be written for this tool: what it "
+          "lacks is written exactly with instructions that it has, or refused")
       ->check(CLI::IsMember(std::vector<std::string>(language::dialect_names().begin(),
                                                      language::dialect_names().end())));
   command->callback([f, command] {
