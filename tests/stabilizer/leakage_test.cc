@@ -198,7 +198,9 @@ TEST(Leakage, heralds_are_records_of_detectors) {
       "OBSERVABLE_INCLUDE(0) rec[-3] rec[-1]";
   std::map<std::string, double> exact;
   for (const auto& [r, p] : Enumerator(language::parse_stim(text), true).distribution()) {
-    const auto parity = [&, &r = r](std::size_t a, std::size_t b) { return r[a] == r[b] ? '0' : '1'; };
+    const auto parity = [&, &r = r](std::size_t a, std::size_t b) {
+      return r[a] == r[b] ? '0' : '1';
+    };
     exact[{r[0], parity(1, 2), r[2], parity(0, 2)}] += p;
   }
   const StabProgram program = lower_text(text);
