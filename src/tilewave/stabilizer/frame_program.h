@@ -54,7 +54,6 @@ enum class FrameCode : std::uint8_t {
   kSeal,             ///< slots; they come back
   kSpread,           ///< pairs of slots where one is leaked: 01 both, 01 moves, 10 both, 10 moves
   kScrambleSpread,   ///< kScramblePartner, then kSpread, with one draw
-  kGateSpread,       ///< the same of the first slot as source, then of the second
   kLeaked1,          ///< as kPauli1, where the slot is leaked
   kLeaked2,          ///< as kPauli2; 15 thresholds each where the second, the first, both are
   kMissedFlag,       ///< slots of the last `count` records: flips them where it is leaked
@@ -63,6 +62,7 @@ enum class FrameCode : std::uint8_t {
   kFlag,             ///< slots into the next records: is it leaked
   kLoop,             ///< loops[first] iterations of the operations up to its kLoopEnd
   kLoopEnd,          ///< `first`: the operation behind its kLoop
+  kGateSpread,  ///< of leakage: kScrambleSpread of the first slot as source, then of the second
 };
 
 struct FrameOp {
