@@ -91,4 +91,11 @@ class Sampler {
 /// circuits that have no such model (detectors whose value is random).
 std::string detector_error_model(std::string_view stim_circuit, bool decompose_errors = false);
 
+/// A circuit in Stim's language, written for another tool: `dialect` is tilewave, stim, clifft, symft,
+/// tsim, deltakit or custabilizer. Instructions that the tool lacks are written exactly with those that
+/// it has; records keep their order and their joint distribution. Throws Error(kInput) with line and
+/// column for a text that cannot be read, with line, instruction and reason for what the dialect cannot
+/// say, and Error(kUsage) for another dialect.
+std::string convert_circuit(std::string_view stim_circuit, std::string_view dialect);
+
 }  // namespace tilewave

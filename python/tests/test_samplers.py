@@ -432,3 +432,23 @@ def test_device_arrays_tell_what_they_are():
     with pytest.raises(TypeError, match=r"tilewave.to_host\(array\)"):
         np.asarray(array)
     assert repr(array) == "<tilewave.DeviceArray: uint8 [2, 3] on cuda:0>"
+
+
+def test_circuits_for_other_tools(tmp_path):
+    magic = "R 0 1\nH 0\nR_X[mine](0.5) 0\nCX 0 1\nT 0\nHERALDED_ERASE(0.25) 0\nM 0 1\n"
+    assert "\nS[T] 0\n" in tw.convert_circuit(magic, "tsim")
+    assert "PAULI_CHANNEL_2" in tw.convert_circuit(magic, to="clifft")
+    with pytest.raises(ValueError, match=r":5: T cannot be written for stim: it is no Clifford gate there"):
+        tw.convert_circuit(magic, "stim")
+    with pytest.raises(ValueError, match="no dialect of Stim's language: use tilewave, stim"):
+        tw.convert_circuit(magic, "qiskit")
+    file = tmp_path / "clifford.stim"
+    file.write_text(magic.replace("T 0\n", ""))
+    circuit = stim.Circuit(tw.convert_circuit(file, "stim"))  # Stim reads it and finds the same
+    assert str(circuit).splitlines()[2] == "SQRT_X[mine] 0" and tw.convert_circuit(circuit, "tilewave") == str(circuit) + "\n"
+    few = tw.convert_circuit(circuit, "custabilizer")
+    assert few.count("MR 2") == 1 and "SQRT_X" not in few
+    ours = tw.compile_sampler(few, seed=3).sample(20000)
+    assert close_rates(ours, circuit.compile_sampler(seed=4).sample(20000))
+    assert close_rates(ours[:, 1:2] & ours[:, 2:], circuit.compile_sampler(seed=5).sample(20000)[:, 1:2] & circuit.compile_sampler(
+        seed=5).sample(20000)[:, 2:])

@@ -27,7 +27,7 @@ from .angles import Parameter, ParameterExpression, parameters
 from .shifts import ShiftGradient, shift_gradient
 from .notebooks import result_html as _result_html
 from .samplers import (CompiledDetectorSampler, CompiledMeasurementsToDetectionEventsConverter, CompiledSampler, KeptShots, ShotLists,
-                       compile_detector_sampler, compile_m2d_converter, compile_sampler, detector_error_model)
+                       compile_detector_sampler, compile_m2d_converter, compile_sampler, convert_circuit, detector_error_model)
 
 if TYPE_CHECKING:
     from .collection import collect
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Circuit", "CircuitFunction", "CompiledDemSampler", "CompiledDetectorSampler", "CompiledMeasurementsToDetectionEventsConverter", "CompiledSampler", "DeviceArray", "Diagram", "Executable", "KeptShots", "NoiseModel",
     "Operation", "Parameter", "ParameterExpression", "Plan", "Result", "ShiftGradient", "ShotLists", "State", "__version__", "amplitudes", "built_with_cuda", "collect", "compile", "compile_dem_sampler", "compile_detector_sampler",
-    "compile_m2d_converter", "compile_sampler", "detector_error_model", "diagram", "entropy", "expectation", "gate_names", "map",
+    "compile_m2d_converter", "compile_sampler", "convert_circuit", "detector_error_model", "diagram", "entropy", "expectation", "gate_names", "map",
     "marginals", "noise_model", "parameters", "plan", "plot_counts", "plot_entropy", "plot_error_rates", "plot_plan", "plot_probabilities", "probabilities", "report",
     "run", "sample", "sample_bits", "shift_gradient", "shortest_graphlike_error", "simulate", "to_device", "to_host",
 ]

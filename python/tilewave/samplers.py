@@ -431,3 +431,14 @@ def detector_error_model(circuit: StimCircuit, *, decompose_errors: bool = False
     approximate = 1.0 if approximate_disjoint_errors is True else float(approximate_disjoint_errors)
     return _core._error_model(*_text_of(circuit), decompose_errors, flatten_loops, allow_gauge_detectors, approximate,
                               ignore_decomposition_failures, block_decomposition_from_introducing_remnant_edges)
+
+
+#: Tools whose dialects of Stim's language `convert_circuit` writes.
+Dialect = Literal["tilewave", "stim", "clifft", "symft", "tsim", "deltakit", "custabilizer"]
+
+
+def convert_circuit(circuit: StimCircuit, to: Dialect) -> str:
+    """A circuit in Stim's language as text in another tool's dialect of it. Instructions that the tool lacks are written
+    exactly with those that it has: records keep their order and their joint distribution. Some rewritings use a qubit of their own,
+    behind those of the circuit. Raises ValueError with line, instruction and reason for what the dialect cannot say."""
+    return _core._convert_circuit(*_text_of(circuit), to)

@@ -116,6 +116,17 @@ for form in ("ptb64", "pairs"):
     fails(USAGE, "another format than pairs or ptb64", "detect", "--in", MAGIC, "--postselect", "all", "--out_format", form,
           "--shots", 64)
 
+# circuits for other tools
+done = tilewave("convert", "--in", MAGIC, "--to", "tsim")
+c.check(done.out == "RX 0\nS[T] 0\nMX 0\nDETECTOR rec[-1]\n", f"for tsim: {done.out}")
+WRITTEN = MAGIC.with_name("written.stim")
+c.check(tilewave("convert", "--in", MAGIC, "--to", "symft", "--out", WRITTEN).out == "" and WRITTEN.read_text() == MAGIC.read_text(),
+        "symft has the word T")
+fails(INPUT, "magic.stim:2: T cannot be written for stim: it is no Clifford gate there", "convert", "--in", MAGIC, "--to", "stim")
+fails(USAGE, "qiskit", "convert", "--in", MAGIC, "--to", "qiskit")
+fails(USAGE, "--bits_per_shot is of shots, and --to converts a circuit", "convert", "--in", MAGIC, "--to", "tsim", "--bits_per_shot", 3)
+fails(USAGE, "replace the input", "convert", "--in", MAGIC, "--to", "tsim", "--out", MAGIC)
+
 # files
 fails(INPUT, "nowhere.qasm", "run", "/nowhere.qasm")
 fails(INPUT, "directory", "run", EXAMPLES)

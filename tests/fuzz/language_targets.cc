@@ -12,6 +12,7 @@
 #include "tilewave/language/qasm3/qasm3.h"
 #include "tilewave/language/qsim/text.h"
 #include "tilewave/language/stim/dem_text.h"
+#include "tilewave/language/stim/dialect.h"
 #include "tilewave/language/stim/text.h"
 
 namespace tilewave::fuzz {
@@ -72,9 +73,29 @@ void circuit_file(Bytes bytes) {
 void qsim(Bytes bytes) { check_bytes(language::parse_qsim_text(text_of(bytes), "fuzz")); }
 
 void stim(Bytes bytes) {
-  const std::string printed = language::print_stim(language::parse_stim(text_of(bytes)));
+  const circuit::StabilizerCircuit circuit = language::parse_stim(text_of(bytes));
+  const std::string printed = language::print_stim(circuit);
   if (language::print_stim(language::parse_stim(printed)) != printed)
     found("what is printed reads back as something else:\n" + printed);
+  // What is written for another tool is in its words: written again it is the same.
+  for (const std::string_view name : language::dialect_names()) {
+    const language::Dialect dialect = language::parse_dialect(name);
+    std::string text;
+    try {
+      text = language::print_dialect(circuit, dialect);
+    } catch (const Error& e) {
+      if (e.code() != ExitCode::kInput) throw;
+      continue;  // the dialect cannot say it
+    }
+    const circuit::StabilizerCircuit again = language::parse_stim(text);
+    if (language::print_dialect(again, dialect) != text)
+      found("what is written for " + std::string(name) + " is something else the second time:\n" +
+            text);
+    const circuit::StabCounts a = circuit.counts(), b = again.counts();
+    if (a.measurements != b.measurements || a.detectors != b.detectors ||
+        a.observables != b.observables)
+      found("what is written for " + std::string(name) + " has other records:\n" + text);
+  }
 }
 
 void dem(Bytes bytes) {

@@ -427,10 +427,12 @@ class Enumerator {
       merge();
     }
   }
-  // Behind a gate, where gates depolarise: it spreads, or moves where it does not spread.
+  // Behind a gate, where gates depolarise: what the first qubit does if it is leaked, then the second, leaked
+  // by the first perhaps. Leakage spreads, or moves where it does not spread.
   void leakage_of_gate(const StabInstruction& op, std::span<const StabTarget> targets,
                        const std::vector<double>& a) {
-    for (GateId swapping : {GateId::kSwap, GateId::kIswap, GateId::kCxSwap}) {
+    for (GateId swapping : {GateId::kSwap, GateId::kIswap, GateId::kIswapdg, GateId::kCxSwap,
+                            GateId::kSwapCx, GateId::kCzSwap}) {
       if (op.gate != swapping) continue;
       for (Branch& b : branches_) {
         const bool first = leaked(b, targets[0].value);
@@ -441,10 +443,22 @@ class Enumerator {
     if (!gates_scramble_ || !circuit::may_spread_leakage(op.gate)) return;
     for (std::size_t i = 0; i < targets.size(); i += 2) {
       if (targets[i].kind != StabTarget::Kind::kQubit) continue;
-      scramble_partner(targets[i].value, targets[i + 1].value);
-      if (a.size() == 4) {
-        spread(targets[i].value, targets[i + 1].value, a[0], a[1], (1 - a[0]) * a[2],
-               (1 - a[1]) * a[3]);
+      const std::uint32_t q[] = {targets[i].value, targets[i + 1].value};
+      for (std::size_t from = 0; from < 2; ++from) {
+        const std::uint32_t of = q[from], to = q[1 - from];
+        depolarise(to, [&](const Branch& b) { return leaked(b, of); });
+        if (a.size() != 4) continue;
+        const double s = a[from], m = (1 - s) * a[2 + from];
+        for_each([&](Branch b, Emit& emit) {
+          if (!leaked(b, of) || leaked(b, to)) return emit(std::move(b), 1.0);
+          Branch both = b, moved = b;
+          set_leaked(both, to, true);
+          set_leaked(moved, to, true);
+          set_leaked(moved, of, false);
+          emit(std::move(both), s);
+          emit(std::move(moved), m);
+          emit(std::move(b), 1 - s - m);
+        });
       }
       merge();
     }
@@ -716,12 +730,18 @@ class Enumerator {
                                                        circuit::gate_info(op.gate).num_targets);
     for (std::size_t i = 0; i < targets.size(); i += arity) {
       for (Branch& b : branches_) {
-        if (targets[i].kind == StabTarget::Kind::kRecord) {  // CX, CY or CZ
-          const Pauli p = op.gate == GateId::kCx   ? Pauli::kX
-                          : op.gate == GateId::kCy ? Pauli::kY
-                                                   : Pauli::kZ;
-          if (b.records[b.records.size() - targets[i].value] == '1')
-            pauli(b.state, p, targets[i + 1].value);
+        const StabTarget &first = targets[i], &second = targets[i + arity - 1];
+        const bool bit = first.kind == StabTarget::Kind::kRecord,
+                   last_bit = arity == 2 && second.kind == StabTarget::Kind::kRecord;
+        if (bit && last_bit) continue;  // a phase
+        if (bit || last_bit) {          // CX, CY or CZ; CZ, XCZ or YCZ
+          const GateId g = op.gate;
+          const Pauli p = g == GateId::kCx || g == GateId::kXcz   ? Pauli::kX
+                          : g == GateId::kCy || g == GateId::kYcz ? Pauli::kY
+                                                                  : Pauli::kZ;
+          const std::uint32_t back = (bit ? first : second).value;
+          if (b.records[b.records.size() - back] == '1')
+            pauli(b.state, p, (bit ? second : first).value);
           continue;
         }
         std::vector<std::uint32_t> qubits;

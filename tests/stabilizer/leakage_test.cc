@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <functional>
 #include <map>
-#include <random>
 
 #include "stabilizer/enumerator.h"
+#include "stabilizer/random_leakage.h"
 #include "tilewave/base/error.h"
 #include "tilewave/language/stim/text.h"
 #include "tilewave/stabilizer/detections.h"
@@ -91,6 +91,10 @@ const Case kCases[] = {
      "HERALD_LEAKAGE_EVENT 0 1\nM 0 1"},
     {true, "LEAKAGE(0.5) 0 1\nMR 0\nRL 1\nCX 0 1\nM 1\nHERALD_LEAKAGE_EVENT 0 1"},
     {true, "RX 0\nLEAKAGE(0.4) 0\nRL 0\nCX 0 1\nMX 0\nM 1"},
+    // what the second qubit does comes behind what the first does, which may have leaked it
+    {true, "LEAKAGE(0.5) 0\nM 0\nCZ(0.5, 0, 0, 0) 0 1\nM 0\nHERALD_LEAKAGE_EVENT 0 1\nM 1"},
+    {true, "LEAKAGE(0.5) 0 1\nM 0 1\nCX(0.3, 0.6, 0.4, 0.7) 0 1\nM 0 1\nHERALD_LEAKAGE_EVENT 0 1"},
+    {true, "LEAKAGE(0.5) 1\nM 1\nCX(0, 0.6, 0, 0.7) 0 1\nM 0 1\nHERALD_LEAKAGE_EVENT 0 1"},
     // gates that are not among those that depolarise, and feedback
     {true, "RX 0\nLEAKAGE(0.4) 0\nXCZ 1 0\nSQRT_ZZ 0 1\nMX 0\nM 1\nCX rec[-1] 0\nM 0"},
     // a herald that corrects
@@ -166,76 +170,6 @@ TEST(Leakage, records_have_the_exact_joint_distribution) {
   }
 }
 
-// Random circuits of either project's words.
-std::string random_circuit(std::mt19937_64& random, bool deltakit) {
-  const auto below = [&](std::size_t n) { return random() % n; };
-  const auto one_of = [&](std::initializer_list<const char*> words) {
-    return std::string(words.begin()[below(words.size())]);
-  };
-  const auto p = [&](std::size_t sets) {  // a probability; sums of `sets` stay below 1
-    const double choices[] = {0, 0.01, 0.2, 0.5, 0.9};
-    return std::to_string(choices[below(5)] / static_cast<double>(sets));
-  };
-  const auto several = [&](int count, std::size_t sets) {
-    std::string out = "(" + p(sets);
-    for (int k = 1; k < count; ++k) out += ", " + p(sets);
-    return out + ")";
-  };
-  std::string text = "R 0 1 2\n";
-  for (int k = 0; k < 10; ++k) {
-    const std::size_t a = below(3), b = (a + 1 + below(2)) % 3;
-    const std::string q = " " + std::to_string(a) + "\n",
-                      pair = " " + std::to_string(a) + " " + std::to_string(b) + "\n";
-    switch (below(6)) {
-      case 0:
-        text += one_of({"H", "S", "C_XYZ", "SQRT_X_DAG"}) + q;
-        break;
-      case 1:
-        text += one_of({"CX", "CY", "CZ", "SQRT_XX", "SQRT_XX_DAG"});
-        text += (deltakit && below(2) ? several(4, 1) : "") + pair;
-        break;
-      case 2:
-        text += one_of({"SWAP", "XCZ", "SQRT_ZZ", "ISWAP", "CXSWAP"}) + pair;
-        break;
-      case 3:
-        text += one_of({"M", "MX", "MR", "RY", "HERALD_LEAKAGE_EVENT", "HERALD_LEAKAGE_EVENT(0.2)",
-                        "HERALD_LEAKAGE_EVENT(0.01, 0.3)"}) +
-                q;
-        break;
-      default:
-        if (deltakit) {
-          const std::string word = one_of({"LEAKAGE", "LEAKAGE", "RELAX", "RL"});
-          text += word + (word == "RL" ? "" : several(1, 1)) + q;
-          break;
-        }
-        switch (below(7)) {
-          case 0:
-            text += one_of({"LEAKAGE_MARK1", "LEAKAGE1", "LEAKAGE_RELAX"}) + several(1, 1) + q;
-            break;
-          case 1:
-            text += one_of({"LEAKAGE_MARK2", "LEAKAGE2"}) + several(3, 3) + pair;
-            break;
-          case 2:
-            text += one_of({"LEAKAGE_PROPAGATE_MARK", "LEAKAGE_PROPAGATE"}) + several(4, 2) + pair;
-            break;
-          case 3:
-            text += one_of({"LEAKAGE_SCRAMBLE", "LEAKAGE_RESET"}) + q;
-            break;
-          case 4:
-            text += "LEAKAGE_SCRAMBLE_PARTNER" + pair;
-            break;
-          case 5:
-            text += "LEAKAGE_PAULI1" + several(6, 3) + q;
-            break;
-          default:
-            text += "LEAKAGE_PAULI2" + several(60, 15) + pair;
-        }
-    }
-  }
-  return text + (deltakit ? "LEAKAGE(0.1) 0\n" : "LEAKAGE_MARK1(0.1) 0\n") +
-         "HERALD_LEAKAGE_EVENT 0 1 2\nMX 0\nM 1 2";
-}
-
 // More of them: TW_LEAKAGE_CIRCUITS=2000 test_stabilizer_leakage.
 TEST(Leakage, random_circuits_have_the_exact_joint_distribution) {
   const char* wanted = std::getenv("TW_LEAKAGE_CIRCUITS");
@@ -243,7 +177,7 @@ TEST(Leakage, random_circuits_have_the_exact_joint_distribution) {
   std::mt19937_64 random(2026);
   for (int k = 0; k < circuits; ++k) {
     const bool deltakit = k % 2 == 0;
-    const std::string text = random_circuit(random, deltakit);
+    const std::string text = random_leakage_circuit(random, deltakit);
     const auto exact = Enumerator(language::parse_stim(text), deltakit).distribution();
     const StabProgram program = lower_text(text);
     SampleOptions options;
@@ -264,7 +198,9 @@ TEST(Leakage, heralds_are_records_of_detectors) {
       "OBSERVABLE_INCLUDE(0) rec[-3] rec[-1]";
   std::map<std::string, double> exact;
   for (const auto& [r, p] : Enumerator(language::parse_stim(text), true).distribution()) {
-    const auto parity = [&](std::size_t a, std::size_t b) { return r[a] == r[b] ? '0' : '1'; };
+    const auto parity = [&, &r = r](std::size_t a, std::size_t b) {
+      return r[a] == r[b] ? '0' : '1';
+    };
     exact[{r[0], parity(1, 2), r[2], parity(0, 2)}] += p;
   }
   const StabProgram program = lower_text(text);

@@ -152,6 +152,9 @@ TEST(Api, shots_are_those_of_their_seed) {
   EXPECT_NE(error_of([&] { Sampler(code, options).count_kept(1); }).find("detectors"),
             std::string::npos);
   EXPECT_EQ(detector_error_model("X_ERROR(0.25) 0\nM 0\nDETECTOR rec[-1]"), "error(0.25) D0\n");
+  EXPECT_EQ(convert_circuit("T 0\nM 0\n", "tsim"), "S[T] 0\nM 0\n");
+  EXPECT_THROW(convert_circuit("T 0\nM 0\n", "stim"), Error);
+  EXPECT_THROW(convert_circuit("M 0\n", "qiskit"), Error);
 }
 
 TEST(Api, rasters) {

@@ -6,6 +6,7 @@
 
 #include "tilewave/base/random_seed.h"
 #include "tilewave/language/stim/dem_text.h"
+#include "tilewave/language/stim/dialect.h"
 #include "tilewave/language/stim/text.h"
 #include "tilewave/runtime/threads.h"
 #include "tilewave/stabilizer/error_analysis.h"
@@ -113,6 +114,11 @@ std::string detector_error_model(std::string_view stim_circuit, bool decompose_e
   stabilizer::analyze_errors(lower_text(stim_circuit), options, writer);
   writer.flush();
   return text;
+}
+
+std::string convert_circuit(std::string_view stim_circuit, std::string_view dialect) {
+  const language::Dialect to = language::parse_dialect(dialect);
+  return language::print_dialect(language::parse_stim(stim_circuit), to);
 }
 
 }  // namespace tilewave

@@ -1,4 +1,4 @@
-// tilewave convert: shots from one format into another.
+// tilewave convert: shots from one format into another, circuits into another tool's dialect.
 #include <memory>
 
 #include <CLI/CLI.hpp>
@@ -9,6 +9,7 @@
 #include "tilewave/cli/output_files.h"
 #include "tilewave/cli/stim_files.h"
 #include "tilewave/language/stim/dem_text.h"
+#include "tilewave/language/stim/dialect.h"
 #include "tilewave/language/stim/text.h"
 
 namespace tilewave::cli {
@@ -17,7 +18,7 @@ namespace {
 
 struct ConvertFlags {
   std::string in, in_format = "01", out, out_format = "01", circuit, dem, types, obs_out,
-                  obs_out_format = "01";
+                  obs_out_format = "01", dialect;
   std::uint64_t measurements = 0, detectors = 0, observables = 0, bits = 0;
 };
 
@@ -63,10 +64,27 @@ formats::ShotLayout layout_of(const ConvertFlags& f) {
   return layout;
 }
 
+void convert_circuit(const ConvertFlags& f, const CLI::App& command) {
+  for (const CLI::Option* option : command.get_options()) {
+    const std::string name = option->get_name();
+    const bool is_of_circuits = name == "--to" || name == "--in" || name == "--out";
+    if (option->count() > 0 && !is_of_circuits && !name.starts_with("--max-"))
+      throw Error(ExitCode::kUsage, name + " is of shots, and --to converts a circuit: use one");
+  }
+  need_distinct_files({f.in}, {{"--out", f.out}});
+  StimFile in(f.in, "rb");
+  const std::string text = language::print_dialect(language::parse_stim(in.read_all(), in.name()),
+                                                   language::parse_dialect(f.dialect), in.name());
+  StimFile out(f.out, "wb");
+  out.write(text);
+  out.flush();
+}
+
 }  // namespace
 
 void add_convert_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("convert", "turns shots from one format into another");
+  CLI::App* command = app.add_subcommand(
+      "convert", "turns shots from one format into another, circuits into another tool's dialect");
   auto f = std::make_shared<ConvertFlags>();
   command->add_option("--in", f->in, "input file (standard input when left out)");
   command->add_option("--in_format", f->in_format, "01, b8, r8, ptb64, hits or dets")
@@ -92,7 +110,15 @@ void add_convert_command(CLI::App& app) {
   size("--bits_per_shot", f->bits, "bits a shot when they have no type");
   command->add_option("--obs_out", f->obs_out, "a file of their own for the observables");
   command->add_option("--obs_out_format", f->obs_out_format, "its format")->capture_default_str();
-  command->callback([f] {
+  command
+      ->add_option(
+          "--to", f->dialect,
+          "the input is a circuit in Stim's language, to be written for this tool: what it "
+          "lacks is written exactly with instructions that it has, or refused")
+      ->check(CLI::IsMember(std::vector<std::string>(language::dialect_names().begin(),
+                                                     language::dialect_names().end())));
+  command->callback([f, command] {
+    if (!f->dialect.empty()) return convert_circuit(*f, *command);
     need_distinct_files({f->circuit, f->dem, f->in},
                         {{"--out", f->out}, {"--obs_out", f->obs_out}});
     const formats::ShotFormat to = formats::parse_shot_format(f->out_format),

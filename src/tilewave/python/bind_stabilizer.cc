@@ -7,6 +7,7 @@
 #include "tilewave/base/error.h"
 #include "tilewave/formats/shots/shots.h"
 #include "tilewave/language/stim/dem_text.h"
+#include "tilewave/language/stim/dialect.h"
 #include "tilewave/language/stim/text.h"
 #include "tilewave/python/arrays-inl.h"
 #include "tilewave/python/bind.h"
@@ -111,6 +112,14 @@ void bind_stabilizer(nb::module_& m) {
       },
       "rows"_a, "measurements"_a, "detectors"_a, "observables"_a, "format"_a,
       "observables_first"_a = false);
+  m.def(
+      "_convert_circuit",
+      [](const std::string& text, const std::string& name, const std::string& to) {
+        const nb::gil_scoped_release release;
+        const language::Dialect dialect = language::parse_dialect(to);
+        return language::print_dialect(language::parse_stim(text, name), dialect, name);
+      },
+      "text"_a, "name"_a, "to"_a);
   m.def(
       "_error_model",
       [](const std::string& text, const std::string& name, bool decompose, bool flatten_loops,

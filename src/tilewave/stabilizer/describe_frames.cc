@@ -39,7 +39,8 @@ std::string describe(const FrameProgram& program) {
                                            "scramble_partner",
                                            "flag",
                                            "loop",
-                                           "loop_end"};
+                                           "loop_end",
+                                           "gate_spread"};
   std::string out;
   int depth = 0;
   for (const FrameOp& op : program.ops) {

@@ -18,6 +18,7 @@ std::size_t slots_of(FrameCode code) {
     case C::kSwap:
     case C::kSpread:
     case C::kScrambleSpread:
+    case C::kGateSpread:
     case C::kLeaked2:
     case C::kScramblePartner:
       return 2;

@@ -234,8 +234,8 @@ class Compiler {
   void of_leaked(const Prim& p, FrameCode code, int place, bool axes_too = false) {
     const auto list = in_.list(p);
     const auto operand = [&](std::uint32_t q) { return axes_too ? axes(q) : places_[q].slot; };
-    const bool pairs = code == C::kSpread || code == C::kScrambleSpread || code == C::kLeaked2 ||
-                       code == C::kScramblePartner;
+    const bool pairs = code == C::kSpread || code == C::kScrambleSpread || code == C::kGateSpread ||
+                       code == C::kLeaked2 || code == C::kScramblePartner;
     for (std::size_t k = 0; k < list.size(); k += pairs ? 2 : 1) {
       if (pairs) {
         layers_.add(code, place, {operand(list[k]), operand(list[k + 1])});
@@ -263,7 +263,8 @@ class Compiler {
       case P::kSpread: {
         const double first[] = {probabilities[0], probabilities[2]},
                      second[] = {probabilities[1], probabilities[3]};
-        return of_leaked(p, p.flag ? C::kScrambleSpread : C::kSpread, thresholds({first, second}));
+        const FrameCode code = p.a ? C::kGateSpread : p.flag ? C::kScrambleSpread : C::kSpread;
+        return of_leaked(p, code, thresholds({first, second}));
       }
       case P::kLeakPauli1:
         channel_alone(p, C::kUnleaked1, probabilities.first(3), targets, 1);

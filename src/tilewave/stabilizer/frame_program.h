@@ -62,6 +62,7 @@ enum class FrameCode : std::uint8_t {
   kFlag,             ///< slots into the next records: is it leaked
   kLoop,             ///< loops[first] iterations of the operations up to its kLoopEnd
   kLoopEnd,          ///< `first`: the operation behind its kLoop
+  kGateSpread,  ///< of leakage: kScrambleSpread of the first slot as source, then of the second
 };
 
 struct FrameOp {

@@ -106,6 +106,7 @@ template <class Machine>
     case FrameCode::kSeal:
     case FrameCode::kSpread:
     case FrameCode::kScrambleSpread:
+    case FrameCode::kGateSpread:
     case FrameCode::kLeaked1:
     case FrameCode::kLeaked2:
     case FrameCode::kMissedFlag:

@@ -3,41 +3,15 @@
 #include <algorithm>
 
 #include "tilewave/base/error.h"
+#include "tilewave/circuit/leakage_words.h"
 
 namespace tilewave::stabilizer {
 namespace {
 
 using circuit::StabilizerCircuit;
-using circuit::StabInstruction;
 using circuit::StabKind;
 using K = StabKind;
 using P = PrimKind;
-
-// The first instruction of each project, and whether anything leaks by the words of the first.
-struct FirstWords {
-  std::string deltakit, custabilizer;
-  bool leaks = false;
-
-  void find(const StabilizerCircuit& circuit) {
-    for (const StabInstruction& op : circuit.instructions()) {
-      if (op.kind == K::kRepeat) {
-        find(circuit.block(op));
-        continue;
-      }
-      const bool spreading_gate = op.kind == K::kGate && op.num_args > 0;
-      if (!spreading_gate && (!circuit::is_leakage(op.kind) || op.kind == K::kHeraldLeakageEvent))
-        continue;
-      const bool of_deltakit =
-          spreading_gate || op.kind == K::kLeakage || op.kind == K::kRelax || op.kind == K::kRL;
-      leaks |= op.kind == K::kLeakage && circuit.args(op)[0] > 0;
-      std::string& first = of_deltakit ? deltakit : custabilizer;
-      if (!first.empty()) continue;
-      first = circuit.name(op);
-      if (spreading_gate) first += " with arguments";
-      if (op.line > 0) first += " (line " + std::to_string(op.line) + ")";
-    }
-  }
-};
 
 }  // namespace
 
@@ -85,15 +59,9 @@ std::vector<LeakageStep> leakage_steps(StabKind kind, std::span<const double> ar
 }
 
 bool gates_scramble(const StabilizerCircuit& circuit, const std::string& name) {
-  FirstWords words;
-  words.find(circuit);
-  if (!words.deltakit.empty() && !words.custabilizer.empty()) {
-    throw Error(ExitCode::kInput,
-                name + ": " + words.deltakit + " and " + words.custabilizer +
-                    " are words of two languages: with the first, gates such as CX depolarise "
-                    "partners of leaked qubits, with the second they do not: write one of them");
-  }
-  return words.leaks;
+  const circuit::LeakageWords words = circuit::leakage_words(circuit);
+  if (words.mixed()) throw Error(ExitCode::kInput, name + ": " + words.mixed_message());
+  return words.deltakit_leaks;
 }
 
 }  // namespace tilewave::stabilizer

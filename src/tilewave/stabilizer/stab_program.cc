@@ -190,6 +190,7 @@ class Lowering {
       }
       Prim p = prim(P::kSpread);  // moves where it does not spread
       p.flag = true;
+      p.a = 1;
       p.param =
           params(std::array{args[0], args[1], (1 - args[0]) * args[2], (1 - args[1]) * args[3]});
       set_list(p, std::array{t0.value, t1.value});

@@ -47,11 +47,12 @@ enum class PrimKind : std::uint8_t {
   kScramble,         ///< list of qubits; leaked ones are fully depolarised
   kScramblePartner,  ///< list of pairs; where one is leaked the other is fully depolarised
   kSpread,           ///< list of pairs; where one is leaked: 01 both, 10 both, 01 moves, 10 moves;
-                     ///< `flag`: after a kScramblePartner of the same pair
-  kLeakPauli1,       ///< list of qubits; X, Y, Z of unleaked ones, then of leaked ones
-  kLeakPauli2,       ///< list of pairs; 15 each where none, the second, the first, both are leaked
-  kLeakHerald,       ///< list of qubits; a record each: is it leaked; missed, false probabilities
-  kFrameSign,        ///< the next record: whether the frame anticommutes with p on a, which stays
+  ///< `flag`: after a kScramblePartner of the same pair; a = 1: both of the first
+  ///< as source, then of the second, which the first may have leaked
+  kLeakPauli1,  ///< list of qubits; X, Y, Z of unleaked ones, then of leaked ones
+  kLeakPauli2,  ///< list of pairs; 15 each where none, the second, the first, both are leaked
+  kLeakHerald,  ///< list of qubits; a record each: is it leaked; missed, false probabilities
+  kFrameSign,   ///< the next record: whether the frame anticommutes with p on a, which stays
 };
 
 /// How many probabilities a primitive of this kind has.

@@ -1,9 +1,11 @@
 #include "tilewave/language/stim/tagged_gate.h"
 
+#include <algorithm>
 #include <array>
 
 #include "tilewave/base/error.h"
 #include "tilewave/base/read_double.h"
+#include "tilewave/language/stim/text.h"
 
 namespace tilewave::language {
 namespace {
@@ -90,6 +92,64 @@ std::optional<TaggedGate> tagged_gate(const circuit::StabName& name, std::string
     return out;
   }
   return std::nullopt;
+}
+
+std::optional<GateTag> gate_tag(StabKind kind, std::span<const double> args,
+                                std::string_view own_tag) {
+  std::string t = "T";
+  if (!own_tag.empty()) t.append(":").append(own_tag);
+  switch (kind) {
+    case StabKind::kT:
+      return GateTag{"S", t};
+    case StabKind::kTDag:
+      return GateTag{"S_DAG", t};
+    case StabKind::kTPP:
+      return GateTag{"SPP", t};
+    case StabKind::kTPPDag:
+      return GateTag{"SPP_DAG", t};
+    case StabKind::kRotXX:
+    case StabKind::kRotYY:
+    case StabKind::kRotZZ:
+      kind = StabKind::kRotPauli;
+      break;
+    default:
+      break;
+  }
+  for (const TaggedRotation& r : kTaggedRotations) {
+    if (r.kind != kind) continue;
+    std::string tag(r.name);
+    for (std::size_t k = 0; k < args.size(); ++k) {
+      tag.append(k ? ", " : "(").append(r.angles[k]).append("=");
+      tag.append(shortest_number(args[k])).append("*pi");
+    }
+    return GateTag{r.on_products ? "SPP" : "I", tag + ")"};
+  }
+  return std::nullopt;
+}
+
+bool names_no_gate(StabKind kind, GateId gate, std::string_view tag) {
+  try {
+    return !tagged_gate({true, kind, gate}, tag);
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+bool tsim_keeps_tag(StabKind kind, std::string_view tag) {
+  const bool has_angles = kind >= StabKind::kRotX && kind <= StabKind::kU3;
+  if (has_angles || tag.find_first_of("(#") != tag.npos) return false;
+  const auto in_word = [](char c) {
+    return c == '_' || (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z');
+  };
+  while (!tag.empty()) {
+    std::size_t size = 0;
+    while (size < tag.size() && in_word(tag[size])) ++size;
+    const std::string_view word = tag.substr(0, size);
+    for (std::string_view gate : {"T", "T_DAG", "TPP", "TPP_DAG"})
+      if (word == gate) return false;
+    tag.remove_prefix(std::max<std::size_t>(size, 1));
+  }
+  return true;
 }
 
 }  // namespace tilewave::language

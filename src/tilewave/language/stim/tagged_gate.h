@@ -6,6 +6,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,5 +24,20 @@ struct TaggedGate {
 /// The gate that an instruction's tag names; nothing where the tag names none. Throws Error(kInput)
 /// for a tag of this form whose meaning is not certain, such as an angle that is no multiple of pi.
 std::optional<TaggedGate> tagged_gate(const circuit::StabName& name, std::string_view tag);
+
+/// How bloqade-tsim writes a gate of circuit/rotations.h: its name and its tag.
+/// Nothing for CCX, CCZ and what is no such gate, which have names there.
+struct GateTag {
+  std::string_view name;
+  std::string tag;
+};
+std::optional<GateTag> gate_tag(circuit::StabKind kind, std::span<const double> args,
+                                std::string_view own_tag);
+
+/// Whether a user's tag on an instruction is no gate's.
+bool names_no_gate(circuit::StabKind kind, circuit::GateId gate, std::string_view tag);
+/// Whether bloqade-tsim keeps a user's tag beside what the instruction is there: it has no place for
+/// one beside angles, and reads words such as T within tags as gates.
+bool tsim_keeps_tag(circuit::StabKind kind, std::string_view tag);
 
 }  // namespace tilewave::language

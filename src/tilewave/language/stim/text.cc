@@ -151,34 +151,89 @@ void print_target(const StabTarget& t, std::string& out) {
   }
 }
 
-void print_block(const StabilizerCircuit& c, int indent, std::string& out) {
-  for (const StabInstruction& op : c.instructions()) {
-    out.append(static_cast<std::size_t>(indent) * 4, ' ');
-    out += c.name(op);
-    if (!c.tag(op).empty()) out.append("[").append(escape_tag(c.tag(op))) += ']';
-    if (op.kind == StabKind::kRepeat) {
-      out.append(" ").append(std::to_string(op.repeat)).append(" {\n");
-      print_block(c.block(op), indent + 1, out);
-      out.append(static_cast<std::size_t>(indent) * 4, ' ');
-      out += "}\n";
-      continue;
-    }
-    const auto args = c.args(op);
-    for (std::size_t i = 0; i < args.size(); ++i) {
-      out += i ? ", " : "(";
-      out += shortest_number(args[i]);
-    }
-    if (!args.empty()) out += ')';
-    bool glue = false;
-    for (const StabTarget& t : c.targets(op)) {
-      const bool combiner = t.kind == StabTarget::Kind::kCombiner;
-      if (!glue && !combiner) out += ' ';
-      print_target(t, out);
-      glue = combiner;
-    }
-    out += '\n';
+void print_targets(std::span<const StabTarget> targets, std::string& out) {
+  bool glue = false;
+  for (const StabTarget& t : targets) {
+    const bool combiner = t.kind == StabTarget::Kind::kCombiner;
+    if (!glue && !combiner) out += ' ';
+    print_target(t, out);
+    glue = combiner;
   }
+  out += '\n';
 }
+
+class Printer {
+ public:
+  explicit Printer(StimSpelling spelling) : spelling_(spelling) {}
+
+  void block(const StabilizerCircuit& c, int indent) {
+    const std::string margin(static_cast<std::size_t>(indent) * 4, ' ');
+    for (const StabInstruction& op : c.instructions()) {
+      if (op.kind == StabKind::kRepeat) {
+        head(margin, c.name(op), c.tag(op));
+        out.append(" ").append(std::to_string(op.repeat)).append(" {\n");
+        block(c.block(op), indent + 1);
+        out.append(margin).append("}\n");
+        continue;
+      }
+      std::string_view name = c.name(op);
+      std::string tag = c.tag(op);
+      std::span<const double> args = c.args(op);
+      if (spelling_ == StimSpelling::kTags) {
+        if (auto tagged = gate_tag(op.kind, args, tag)) {
+          name = tagged->name;
+          tag = std::move(tagged->tag);
+          args = {};
+        }
+      }
+      for_each_line(op.kind, c.targets(op), [&](std::span<const StabTarget> targets) {
+        head(margin, name, tag);
+        for (std::size_t i = 0; i < args.size(); ++i) {
+          out += i ? ", " : "(";
+          out += shortest_number(args[i]);
+        }
+        if (!args.empty()) out += ')';
+        print_targets(targets, out);
+      });
+    }
+  }
+
+  std::string out;
+
+ private:
+  void head(const std::string& margin, std::string_view name, const std::string& tag) {
+    out.append(margin).append(name);
+    if (!tag.empty()) out.append("[").append(escape_tag(tag)) += ']';
+  }
+
+  template <class F>
+  void for_each_line(StabKind kind, std::span<const StabTarget> targets, F f) const {
+    const bool is_pair =
+        kind == StabKind::kRotXX || kind == StabKind::kRotYY || kind == StabKind::kRotZZ;
+    if (spelling_ == StimSpelling::kTags && is_pair) {
+      const Pauli p = kind == StabKind::kRotXX   ? Pauli::kX
+                      : kind == StabKind::kRotYY ? Pauli::kY
+                                                 : Pauli::kZ;
+      for (std::size_t i = 0; i < targets.size(); i += 2) {
+        const StabTarget product[] = {circuit::pauli_target(p, targets[i].value),
+                                      {0, StabTarget::Kind::kCombiner, Pauli::kI, false},
+                                      circuit::pauli_target(p, targets[i + 1].value)};
+        f(std::span<const StabTarget>(product));
+      }
+    } else if (spelling_ != StimSpelling::kNames && kind == StabKind::kRotPauli) {
+      for (std::size_t i = 0; i < targets.size();) {
+        std::size_t end = i + 1;
+        while (end < targets.size() && targets[end].kind == StabTarget::Kind::kCombiner) end += 2;
+        f(targets.subspan(i, end - i));
+        i = end;
+      }
+    } else {
+      f(targets);
+    }
+  }
+
+  StimSpelling spelling_;
+};
 
 }  // namespace
 
@@ -191,10 +246,10 @@ StabilizerCircuit parse_stim(std::string_view text, std::string_view file) {
   return out;
 }
 
-std::string print_stim(const StabilizerCircuit& circuit) {
-  std::string out;
-  print_block(circuit, 0, out);
-  return out;
+std::string print_stim(const StabilizerCircuit& circuit, StimSpelling spelling) {
+  Printer printer(spelling);
+  printer.block(circuit, 0);
+  return std::move(printer.out);
 }
 
 std::string shortest_number(double value) {

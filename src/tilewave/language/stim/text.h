@@ -13,7 +13,14 @@ namespace tilewave::language {
 /// Parses a whole circuit. Throws Error(kInput) with `file`:line:column, the line and a caret.
 circuit::StabilizerCircuit parse_stim(std::string_view text, std::string_view file = "<circuit>");
 
-std::string print_stim(const circuit::StabilizerCircuit& circuit);
+/// How gates beyond Clifford are spelled.
+enum class StimSpelling : std::uint8_t {
+  kNames,            ///< T 0, R_PAULI(0.5) X0*X1 Y2
+  kOneProductALine,  ///< the same, but R_PAULI has a single product
+  kTags,             ///< S[T] 0, SPP[R_PAULI(theta=0.5*pi)] X0*X1, one product a line
+};
+std::string print_stim(const circuit::StabilizerCircuit& circuit,
+                       StimSpelling spelling = StimSpelling::kNames);
 
 /// The shortest decimal that reads back as `value`.
 std::string shortest_number(double value);

@@ -187,6 +187,21 @@ void of_leaked_shots(const LeakageRows& rows, const FrameOp& op) {
             if (a != b) spread(t, unit, shot, a != 0, r);
           });
       return;
+    case C::kGateSpread:
+      where_leaked<Of::kShots, Leaked::kAny>(
+          rows, op, [&](Target t, Word, Word unit, Word shot, const Word* r) {
+            const auto leaked = [&](int k) { return (rows.leaked_row(t[k])[unit] & shot) != 0; };
+            if (leaked(0)) {
+              flip(rows.frames, units, t[1], r[2] & 3, unit, shot);
+              if (!leaked(1)) spread(t, unit, shot, true, r);
+            }
+            if (leaked(1)) {
+              flip(rows.frames, units, t[0], (r[2] >> 2) & 3, unit, shot);
+              const Word others[] = {r[2] & ~Word{15}, r[3]};  // 60 bits that are left
+              if (!leaked(0)) spread(t, unit, shot, false, others);
+            }
+          });
+      return;
     case C::kLeaked1:
       where_leaked<Of::kShots, Leaked::kTheOne>(
           rows, op, [&](Target t, Word, Word unit, Word shot, const Word* r) {
