@@ -159,6 +159,11 @@ with tempfile.TemporaryDirectory() as folder:
             outer.write_text(f'{head}include "{secret}";\n')
             done = fails(INPUT, "secret", "run", outer, lines=3)
             c.check("hunter2" not in done.err, f"the text is not shown: {done.err!r}")
+    stim = Path(folder) / "code.stim"
+    stim.write_text("R 0\nH 0\nM 0\n")
+    done = fails(INPUT, "tilewave sample --in", "run", stim, lines=1)
+    stim.write_text("OPENQASM 2.0;\nqreg q[1];\nh q[0];\n")  # what it is called decides nothing
+    c.check(tilewave("run", stim, "--shots", 1).code == 0, "a program in OpenQASM")
     # a program of others that may read nothing; the libraries are built in
     for head in INNOCENT:
         secret.write_text("// empty\n")

@@ -39,6 +39,13 @@ circuit::Circuit parse(std::string_view text, const std::string& name, const Pro
   if (!inputs.empty() && may_be_version_3())
     return parse_qasm3(text, name, inputs, included, reading);
   need_no_inputs(name, inputs);
+  if (version_line(text) == QasmVersion::kUnknown && name.ends_with(".stim")) {
+    throw Error(ExitCode::kInput,
+                concat({without_controls(name),
+                        ": circuits in Stim's language are sampled by 'tilewave sample --in' and "
+                        "'tilewave detect --in', and state vectors take them from Python: "
+                        "Circuit.from_stim"}));
+  }
   try {
     return parse_qasm2(text, name, included, reading);
   } catch (const Error& error) {
