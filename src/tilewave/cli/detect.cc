@@ -37,6 +37,7 @@ void add_detect_command(CLI::App& app) {
   };
   auto f = std::make_shared<Flags>();
   add_sample_flags(*command, *f);
+  add_faults_flag(*command, *f);
   command->add_flag("--append_observables", f->append, "observables behind the detectors");
   command->add_flag("--prepend_observables", f->prepend,
                     "observables before the detectors (deprecated)");
@@ -65,6 +66,7 @@ void add_detect_command(CLI::App& app) {
     StimFile out(f->out, run.mode());
     const auto source = stabilizer::make_shot_source(program, options);
     if (f->explain) return out.write(source->explain());
+    say_fault_weight(*source, f->quiet);
     ShotSinkSpec detectors;
     detectors.layout.detectors = program.counts.detectors;
     detectors.file = &out;
