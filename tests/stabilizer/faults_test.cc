@@ -214,6 +214,25 @@ TEST(Faults, many_faults_of_many_places) {
   }
 }
 
+// Rows of more than 512 bits beside amplitudes.
+TEST(Faults, long_rows_beyond_clifford) {
+  const StabProgram program = lower(
+      language::parse_stim("H 0\nT 0\nH 0\nM 0\nREPEAT 600 {\nR 1\nX_ERROR(0.01) 1\nM 1\n}"),
+      "<circuit>", Rotations::kKeep);
+  const auto source = source_of(program, ShotOutput::kRecords, {3, 3});
+  std::vector<std::uint8_t> rows(source->block_shots() * source->row_stride() + 64);
+  source->fill(3, 1, 0, rows.data());
+  double first = 0;
+  for (std::uint64_t s = 0; s < source->block_shots(); ++s) {
+    const std::string bits = bits_of(rows.data() + s * source->row_stride(), source->num_bits());
+    first += bits[0] == '1';
+    ASSERT_EQ(std::count(bits.begin() + 1, bits.end(), '1'), 3);
+  }
+  const auto shots = static_cast<double>(source->block_shots());
+  const double p = 0.5 - std::sqrt(0.125);  // sin^2(pi / 8)
+  EXPECT_LE(std::abs(first - p * shots), kMostSigma * std::sqrt(shots * p * (1 - p)));
+}
+
 const char* const kCircuits[] = {
     "H 0\nDEPOLARIZE1(0.3) 0\nPAULI_CHANNEL_1(0.1, 0.2, 0.3) 1 0\nMX(0.1) 0\nM !1\nMX 1\nMX 1",
     "H 0\nCX 0 1\nDEPOLARIZE2(0.4) 0 1\nMXX 0 1\nMZZ(0.2) 0 !1\nM 0 1",
@@ -470,6 +489,7 @@ TEST(Strata, cultivation_agrees_with_plain_shots) {
   StrataOptions options;
   options.num_shots = 4'000'000;
   options.seed = 12;
+  options.confidence = 0.9999;
   options.fault_distance = 2;
   options.must_be_zero = post_selection_mask("all", program.counts.detectors);
   const StrataTable one = table_of(program, "auto", options, 1);
@@ -478,8 +498,10 @@ TEST(Strata, cultivation_agrees_with_plain_shots) {
   EXPECT_GT(one.kept.high, 0.686806);
   EXPECT_LT(one.any_error.low, 616 / 686805652.0);
   EXPECT_GT(one.any_error.high, 616 / 686805652.0);
-  // Four million plain shots show two or three errors, whose interval has a ratio above ten.
-  EXPECT_LT(one.any_error.high / one.any_error.low, 2.5);
+  // Of four million plain shots two or three are wrong.
+  std::uint64_t seen = 0;
+  for (const Stratum& stratum : one.strata) seen += stratum.any_error;
+  EXPECT_GT(seen, 20u);
   const StrataTable two = table_of(program, "auto", options, 2);
   for (std::size_t k = 0; k < one.strata.size(); ++k) {
     EXPECT_EQ(one.strata[k].attempted, two.strata[k].attempted);

@@ -23,6 +23,11 @@ struct TakenPlaces {
   std::vector<std::uint64_t> bits, list;
 };
 
+/// The outcomes of a place: alias[first .. first + count), masks from `mask` on.
+struct WidePlace {
+  std::uint32_t first = 0, count = 1, mask = 0;
+};
+
 class FaultRows {
  public:
   /// Throws as FaultNumbers.
@@ -48,7 +53,7 @@ class FaultRows {
   /// The same for rows of `words` words, 1, 2, 4 or 8.
   void add_wide(std::uint64_t seed, std::uint64_t unit, std::uint32_t log2_unit,
                 std::uint32_t words, std::uint64_t* rows, Scratch& scratch) const;
-  /// Whether rows may be wide ones: few bits, and places that do not move.
+  /// Whether rows may be wide ones: few bits, and not too many places, which do not move.
   bool is_wide() const { return !masks_.empty(); }
 
  private:
@@ -56,10 +61,17 @@ class FaultRows {
   void add_faults(std::uint64_t seed, std::uint64_t unit, std::uint32_t log2_unit, const Rows& rows,
                   Scratch& scratch) const;
 
+  void make_masks();
+
   FaultProgram program_;
   std::unique_ptr<const FaultNumbers> numbers_;
+  // For wide rows every place has its outcomes written out, so that a fault takes no decisions: also
+  // where it flips nothing, the one outcome in front.
   std::uint32_t mask_words_ = 0;
-  std::vector<std::uint64_t> masks_;  // of generators, mask_words_ each
+  std::vector<std::uint64_t> masks_;           // of outcomes, mask_words_ each
+  std::vector<WidePlace> places_;              // class by class
+  std::vector<std::uint64_t> first_of_class_;  // in places_
+  std::vector<AliasEntry> alias_;
 };
 
 }  // namespace tilewave::stabilizer
