@@ -455,7 +455,7 @@ def test_shots_with_a_given_number_of_faults():
     for wrong in ("5", "x", "2-1", -1, (3, 2)):
         with pytest.raises(ValueError):
             tw.compile_sampler(circuit, faults=wrong)
-    with pytest.raises(ValueError, match="--engine sparse"):
+    with pytest.raises(ValueError, match='engine="sparse"'):
         tw.compile_sampler(circuit, faults=2, engine="frame")
     with pytest.raises(ValueError):
         tw.compile_sampler(circuit, faults=2, device="cuda")

@@ -97,7 +97,8 @@ TEST(Faults, numbers_of_a_million_places) {
       const FaultNumbers numbers({{p, kPlaces}}, {k, k});
       const long double want = log_binomial(k, p);
       if (want < -700) continue;
-      EXPECT_NEAR(numbers.weight() / static_cast<double>(std::exp(want)), 1, 1e-10) << p << " " << k;
+      EXPECT_NEAR(numbers.weight() / static_cast<double>(std::exp(want)), 1, 1e-10)
+          << p << " " << k;
     }
   }
   // Far below what a double holds the weight is 0, and shots can be drawn all the same.
@@ -122,11 +123,11 @@ TEST(Faults, numbers_of_a_million_places) {
 }
 
 TEST(Faults, words) {
-  EXPECT_EQ(parse_fault_range("3", "--faults"), (FaultRange{3, 3}));
-  EXPECT_EQ(parse_fault_range("3-8", "--faults"), (FaultRange{3, 8}));
-  EXPECT_EQ(parse_fault_range("3+", "--faults"), (FaultRange{3, FaultRange::kNoLimit}));
+  EXPECT_EQ(parse_fault_range("3"), (FaultRange{3, 3}));
+  EXPECT_EQ(parse_fault_range("3-8"), (FaultRange{3, 8}));
+  EXPECT_EQ(parse_fault_range("3+"), (FaultRange{3, FaultRange::kNoLimit}));
   for (const char* words : {"", "x", "-3", "3-", "8-3", "3+1", "3-8+", "99999999999999999999"})
-    EXPECT_THROW(parse_fault_range(words, "--faults"), Error) << words;
+    EXPECT_THROW(parse_fault_range(words), Error) << words;
   EXPECT_EQ(words_of({3, 3}), "3");
   EXPECT_EQ(words_of({3, 8}), "3-8");
   EXPECT_EQ(words_of({3, FaultRange::kNoLimit}), "3+");
@@ -158,7 +159,8 @@ TEST(Faults, sets_of_places_have_the_conditional_distribution) {
   const char* const circuits[] = {
       "X_ERROR(0.01) 0 1 2 3 4 5 6\nM 0 1 2 3 4 5 6",
       "X_ERROR(0.01) 0 1 2\nX_ERROR(0.02) 3\nM(0.3) 4 5\nX_ERROR(0.7) 6\nM 0 1 2 3 6",
-      "X_ERROR(0.1) 0\nX_ERROR(0.11) 1\nX_ERROR(0.12) 2\nX_ERROR(0.13) 3\nX_ERROR(0.14) 4\nM 0 1 2 3 "
+      "X_ERROR(0.1) 0\nX_ERROR(0.11) 1\nX_ERROR(0.12) 2\nX_ERROR(0.13) 3\nX_ERROR(0.14) 4\nM 0 1 2 "
+      "3 "
       "4",
       "X_ERROR(1) 0 1\nX_ERROR(0.01) 2 3 4\nX_ERROR(0.5) 5\nM 0 1 2 3 4 5",
       "REPEAT 6 {\nR 0\nX_ERROR(0.03) 0\nM 0\n}\nREPEAT 2 {\nR 0\nX_ERROR(0.2) 0\nM 0\n}",
@@ -216,9 +218,9 @@ TEST(Faults, many_faults_of_many_places) {
 
 // Rows of more than 512 bits beside amplitudes.
 TEST(Faults, long_rows_beyond_clifford) {
-  const StabProgram program = lower(
-      language::parse_stim("H 0\nT 0\nH 0\nM 0\nREPEAT 600 {\nR 1\nX_ERROR(0.01) 1\nM 1\n}"),
-      "<circuit>", Rotations::kKeep);
+  const StabProgram program =
+      lower(language::parse_stim("H 0\nT 0\nH 0\nM 0\nREPEAT 600 {\nR 1\nX_ERROR(0.01) 1\nM 1\n}"),
+            "<circuit>", Rotations::kKeep);
   const auto source = source_of(program, ShotOutput::kRecords, {3, 3});
   std::vector<std::uint8_t> rows(source->block_shots() * source->row_stride() + 64);
   source->fill(3, 1, 0, rows.data());
@@ -251,8 +253,10 @@ const char* const kCircuits[] = {
     // noise that flips nothing counts
     "X_ERROR(0.2) 0\nMX 0\nZ_ERROR(0.3) 1\nM 1\nX_ERROR(0.1) 1\nM 1",
     // beyond Clifford
-    "H 0\nDEPOLARIZE1(0.2) 0\nT 0\nZ_ERROR(0.1) 0\nCX 0 1\nDEPOLARIZE2(0.1) 0 1\nH 0\nM(0.05) 0\nMY 1",
-    "H 0 1\nT 0\nE(0.2) X0\nELSE_CORRELATED_ERROR(0.3) Y0 Z1\nR_ZZ(0.3) 0 1\nHERALDED_ERASE(0.2) 0\n"
+    "H 0\nDEPOLARIZE1(0.2) 0\nT 0\nZ_ERROR(0.1) 0\nCX 0 1\nDEPOLARIZE2(0.1) 0 1\nH 0\nM(0.05) "
+    "0\nMY 1",
+    "H 0 1\nT 0\nE(0.2) X0\nELSE_CORRELATED_ERROR(0.3) Y0 Z1\nR_ZZ(0.3) 0 1\nHERALDED_ERASE(0.2) "
+    "0\n"
     "H 0 1\nX_ERROR(0.6) 1\nM 0 1",
 };
 
@@ -302,8 +306,7 @@ TEST(Faults, weighted_strata_of_a_folded_code_are_its_shots) {
   o.distance = 3, o.rounds = 40;
   o.after_clifford_depolarization = o.before_measure_flip_probability = 0.001;
   o.after_reset_flip_probability = o.before_round_data_depolarization = 0.002;
-  const StabProgram program =
-      lower(circuit::code_circuit("surface_code", "rotated_memory_z", o));
+  const StabProgram program = lower(circuit::code_circuit("surface_code", "rotated_memory_z", o));
   constexpr std::uint64_t kBlocks = 40;
   const auto rates = [&](ShotSource& source, std::uint64_t blocks) {
     std::vector<double> ones(source.num_bits());
@@ -371,7 +374,8 @@ TEST(Faults, what_cannot_be_drawn_is_refused) {
   };
   SampleOptions options;
   options.faults = FaultRange{3, 3};
-  EXPECT_NE(refused("X_ERROR(0.1) 0 1\nM 0 1", options).find("2 places of noise"), std::string::npos);
+  EXPECT_NE(refused("X_ERROR(0.1) 0 1\nM 0 1", options).find("2 places of noise"),
+            std::string::npos);
   EXPECT_NE(refused("LEAKAGE(0.1) 0\nX_ERROR(0.1) 0 1 2\nM 0", options).find("leakage"),
             std::string::npos);
   options.engine = Engine::kFrame;
@@ -451,8 +455,7 @@ TEST(Strata, intervals_cover_the_exact_rates) {
   for (unsigned e = 0; e < 32; ++e) {
     const auto bit = [&](unsigned q) { return (e >> q) & 1; };
     if (bit(4) != bit(3) || bit(1) != bit(0)) continue;
-    const double chance =
-        std::pow(p, std::popcount(e)) * std::pow(1 - p, 5 - std::popcount(e));
+    const double chance = std::pow(p, std::popcount(e)) * std::pow(1 - p, 5 - std::popcount(e));
     kept += chance;
     wrong += bit(4) ? chance : 0, other += bit(2) ? chance : 0;
     any += bit(4) || bit(2) ? chance : 0;

@@ -44,8 +44,7 @@ Sampler::Sampler(std::string_view stim_circuit, const SamplerOptions& options)
   o.num_shots = kManyShots;
   o.num_threads = options.threads;
   o.gpus = stabilizer::shot_gpus(options.device);
-  if (!options.faults.empty())
-    o.faults = stabilizer::parse_fault_range(options.faults, "SamplerOptions::faults");
+  if (!options.faults.empty()) o.faults = stabilizer::parse_fault_range(options.faults);
   o.seed = options.seed ? *options.seed : draw_seed();
   data_->num_threads = runtime::wanted_num_threads(options.threads);
   const stabilizer::StabProgram program =

@@ -67,9 +67,10 @@ void add_detect_command(CLI::App& app) {
       for (const char* flag : {"--faults", "--append_observables", "--prepend_observables",
                                "--obs_out", "--first_shot", "--checkpoint", "--resume"}) {
         if (command->count(flag) > 0) {
-          throw Error(ExitCode::kUsage, std::string("--strata makes a table of its own shots: leave "
-                                                    "out ") +
-                                            flag);
+          throw Error(ExitCode::kUsage,
+                      std::string("--strata makes a table of its own shots: leave "
+                                  "out ") +
+                          flag);
         }
       }
       std::optional<std::string> format;

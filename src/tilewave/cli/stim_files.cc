@@ -243,9 +243,7 @@ void add_sample_flags(CLI::App& command, SampleFlags& f, const std::vector<std::
 void add_faults_flag(CLI::App& command, SampleFlags& f) {
   command.add_option_function<std::string>(
       "--faults",
-      [&f](const std::string& words) {
-        f.faults = stabilizer::parse_fault_range(words, "--faults");
-      },
+      [&f](const std::string& words) { f.faults = stabilizer::parse_fault_range(words); },
       "shots in which so many places of noise fire: 3, 3-8, or 3+ for three or more; says how "
       "probable that is");
 }

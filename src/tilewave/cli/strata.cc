@@ -19,8 +19,8 @@ namespace {
 
 using nlohmann::ordered_json;
 using stabilizer::Estimate;
-using stabilizer::Stratum;
 using stabilizer::StrataTable;
+using stabilizer::Stratum;
 
 std::atomic<int> strata_stop_signal{0};
 void note_strata_stop(int signal) { strata_stop_signal = signal; }

@@ -77,7 +77,7 @@ class PySampler {
             std::optional<std::uint64_t> seed, bool reference, const std::string& engine,
             int threads, const std::string& device, const std::optional<std::string>& faults) {
     options_.output = output;
-    if (faults) options_.faults = stabilizer::parse_fault_range(*faults, "faults =");
+    if (faults) options_.faults = stabilizer::parse_fault_range(*faults);
     options_.num_shots = kManyShots;  // for the choice of the engine: samplers are asked again
     options_.reference = reference;
     options_.num_threads = checked_threads(threads);
@@ -216,9 +216,7 @@ class PySampler {
   }
 
   /// The probability of the number of faults that shots have; 1 where any number will do.
-  double weight() const {
-    return source_->faults() ? source_->faults()->numbers().weight() : 1;
-  }
+  double weight() const { return source_->faults() ? source_->faults()->numbers().weight() : 1; }
   const circuit::StabCounts& counts() const { return counts_; }
   std::uint64_t num_errors() const { return model_ ? model_->errors.size() : 0; }
   std::string explain() const { return source_->explain(); }

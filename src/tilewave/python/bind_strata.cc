@@ -56,8 +56,8 @@ nb::dict sample_strata(const std::string& text, const std::string& name, std::ui
   };
   nb::list rows, errors;
   for (const stabilizer::Stratum& s : table.strata) {
-    rows.append(nb::make_tuple(words_of(s.faults), s.weight, s.attempted, s.kept, s.errors,
-                               s.any_error));
+    rows.append(
+        nb::make_tuple(words_of(s.faults), s.weight, s.attempted, s.kept, s.errors, s.any_error));
   }
   for (const stabilizer::Estimate& e : table.errors) errors.append(estimate(e));
   nb::dict out;
@@ -87,17 +87,19 @@ void bind_strata(nb::module_& m) {
         how.num_threads = checked_threads(threads);
         return sample_strata(text, name, shots, strata, postselect, how, device);
       },
-      "text"_a, "name"_a, "shots"_a, "strata"_a, "postselect"_a.none(), "fault_distance"_a, "even"_a,
-      "confidence"_a, "seed"_a.none(), "threads"_a, "device"_a);
+      "text"_a, "name"_a, "shots"_a, "strata"_a, "postselect"_a.none(), "fault_distance"_a,
+      "even"_a, "confidence"_a, "seed"_a.none(), "threads"_a, "device"_a);
   m.def(
       "_fault_probabilities",
       [](const std::string& text, const std::string& name, std::uint64_t most) {
         const nb::gil_scoped_release release;
         const stabilizer::StabProgram program = program_of(text, name);
-        const std::vector<stabilizer::FaultClass> classes =
-            stabilizer::build_faults(program, stabilizer::SymptomKind::kDetectors).classes;
+        stabilizer::SampleOptions options;
+        options.num_threads = 1;
+        options.faults = stabilizer::FaultRange{};
+        const auto source = stabilizer::make_shot_source(program, options);
         std::vector<double> out(most + 1, 0.0);
-        const stabilizer::FaultNumbers numbers(classes, {0, most});
+        const stabilizer::FaultNumbers numbers(source->faults()->program().classes, {0, most});
         for (std::size_t j = 0; j < numbers.probabilities().size(); ++j)
           out[numbers.range().first + j] = numbers.probabilities()[j];
         return out;

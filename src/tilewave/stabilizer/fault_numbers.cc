@@ -36,7 +36,8 @@ double tilt_to(const std::vector<FaultClass>& classes, double target) {
 // times a ratio. What lies behind `most` counts for the sum, which is 1.
 void binomial(double odds, std::uint64_t count, std::uint64_t most, std::vector<double>& out) {
   const auto n = static_cast<double>(count);
-  const auto mode = static_cast<std::uint64_t>(std::min(n, std::floor((n + 1) * odds / (1 + odds))));
+  const auto mode =
+      static_cast<std::uint64_t>(std::min(n, std::floor((n + 1) * odds / (1 + odds))));
   const std::size_t first = out.size();
   const std::uint64_t last = std::min(count, most);
   out.resize(first + last + 1, 0.0);
@@ -62,11 +63,11 @@ void binomial(double odds, std::uint64_t count, std::uint64_t most, std::vector<
 
 }  // namespace
 
-FaultRange parse_fault_range(std::string_view words, std::string_view flag) {
+FaultRange parse_fault_range(std::string_view words) {
   const auto fail = [&]() -> FaultRange {
-    throw Error(ExitCode::kUsage, std::string(flag) + " " + std::string(words) +
-                                      ": write a number of faults, as 3, a range, as 3-8, or 3+ "
-                                      "for three or more");
+    throw Error(ExitCode::kUsage, "'" + std::string(words) +
+                                      "' is no number of faults: write 3, a range such as 3-8, or "
+                                      "3+ for three or more");
   };
   FaultRange range;
   const char *at = words.data(), *end = at + words.size();
@@ -120,10 +121,9 @@ FaultNumbers::FaultNumbers(std::vector<FaultClass> classes, FaultRange range)
   const double mean = expected(classes_, 1);
   double tilt = 1;
   if (places > 0 && (mean < static_cast<double>(first) || mean > static_cast<double>(last))) {
-    const double target =
-        std::clamp(mean < static_cast<double>(first) ? static_cast<double>(first)
-                                                     : static_cast<double>(last),
-                   0.5, static_cast<double>(places) - 0.5);
+    const double target = std::clamp(
+        mean < static_cast<double>(first) ? static_cast<double>(first) : static_cast<double>(last),
+        0.5, static_cast<double>(places) - 0.5);
     tilt = tilt_to(classes_, target);
   }
   if (range_.last == FaultRange::kNoLimit) {

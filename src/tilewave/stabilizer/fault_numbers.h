@@ -37,8 +37,8 @@ struct FaultRange {
 };
 
 /// "3", "3-8", "3+": exactly three, three to eight, three or more. Throws Error(kUsage) for other
-/// words; `flag` is named in its message.
-FaultRange parse_fault_range(std::string_view words, std::string_view flag);
+/// words.
+FaultRange parse_fault_range(std::string_view words);
 /// The same words.
 std::string words_of(const FaultRange& range);
 

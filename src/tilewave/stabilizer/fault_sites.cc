@@ -44,8 +44,8 @@ class FaultBuilder : public SegmentVisitor {
           pairs[k - 1] = kPaulis[k >> 2] | (kPaulis[k & 3] << 2);
         const std::uint32_t channel = masks(probability, pairs, 4);
         for (std::size_t i = 0; i < list.size(); i += 2) {
-          place(channel, {&walk.x(list[i]), &walk.z(list[i]), &walk.x(list[i + 1]),
-                          &walk.z(list[i + 1])});
+          place(channel,
+                {&walk.x(list[i]), &walk.z(list[i]), &walk.x(list[i + 1]), &walk.z(list[i + 1])});
         }
         break;
       }
@@ -158,8 +158,7 @@ class FaultBuilder : public SegmentVisitor {
     if (std::all_of(generators.begin(), generators.end(),
                     [](const SymptomSet* set) { return set->empty(); }))
       return;
-    segments_.back().sites.push_back(
-        {channel, static_cast<std::uint32_t>(out_.generators.size())});
+    segments_.back().sites.push_back({channel, static_cast<std::uint32_t>(out_.generators.size())});
     for (const SymptomSet* set : generators) out_.generators.push_back(far(*set));
   }
   void place(std::uint32_t channel, std::initializer_list<const SymptomSet*> generators) {
@@ -208,9 +207,8 @@ FaultProgram FaultBuilder::finish() {
   for (std::size_t k = 0; k < segments_.size(); ++k) {
     std::vector<FaultSite>& sites = segments_[k].sites;
     const auto chance = [&](const FaultSite& s) { return out_.channels[s.channel].probability; };
-    std::stable_sort(sites.begin(), sites.end(), [&](const FaultSite& a, const FaultSite& b) {
-      return chance(a) < chance(b);
-    });
+    std::stable_sort(sites.begin(), sites.end(),
+                     [&](const FaultSite& a, const FaultSite& b) { return chance(a) < chance(b); });
     for (const FaultSite& s : sites) {
       const auto number = static_cast<std::uint32_t>(out_.sites.size());
       ++sites_of[k].emplace(chance(s), std::pair(number, 0u)).first->second.second;
@@ -266,8 +264,9 @@ std::uint64_t FaultProgram::num_places() const {
 FaultProgram build_faults(const StabProgram& program, SymptomKind kind) {
   if (program.has_leakage) {
     throw Error(ExitCode::kInput,
-                program.name + ": the circuit has leakage, whose faults are not independent of each "
-                               "other: shots with a given number of them cannot be drawn");
+                program.name +
+                    ": the circuit has leakage, whose faults are not independent of each "
+                    "other: shots with a given number of them cannot be drawn");
   }
   const bool records = kind == SymptomKind::kRecords;
   FaultBuilder builder(program, records ? program.counts.measurements : program.counts.detectors,

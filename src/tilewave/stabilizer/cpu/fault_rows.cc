@@ -37,8 +37,8 @@ class WordReader {
 
 // The outcome that is left of a fault's random word, of a place: what it adds up.
 std::uint32_t outcome_of(const FaultProgram& p, const FaultChannel& channel, std::uint64_t left) {
-  return p.selectors[channel.first +
-                     mechanism_of(p.alias.data() + channel.first, channel.count, left)];
+  return p
+      .selectors[channel.first + mechanism_of(p.alias.data() + channel.first, channel.count, left)];
 }
 
 struct PackedFaults {
@@ -132,8 +132,8 @@ void FaultRows::make_masks() {
       for (std::uint32_t k = 0; k < span.num_sites; ++k) {
         const FaultSite& site = program_.sites[span.first_site + k];
         const FaultChannel& channel = program_.channels[site.channel];
-        places_.push_back({channel.first + 1, channel.count,
-                           static_cast<std::uint32_t>(masks_.size() / words)});
+        places_.push_back(
+            {channel.first + 1, channel.count, static_cast<std::uint32_t>(masks_.size() / words)});
         for (std::uint32_t o = 0; o < channel.count; ++o) {
           masks_.resize(masks_.size() + words, 0);
           const std::uint32_t selector = program_.selectors[channel.first + o];

@@ -77,8 +77,7 @@ void NearCliffordSampler::make_rows(Worker& w, std::uint64_t seed, std::uint64_t
     const std::size_t stride = sparse->row_bytes();
     w.bytes.resize(stride * block_shots_ + 64);
     run_sparse_unit(*sparse, seed, block, w.bytes.data(), w.scratch);
-    if (faults_)
-      faults_->add(seed, block, sparse->log2_unit, stride, w.bytes.data(), w.faults);
+    if (faults_) faults_->add(seed, block, sparse->log2_unit, stride, w.bytes.data(), w.faults);
     for (std::uint64_t s = 0; s < block_shots_; ++s)
       std::memcpy(rows + s * row_bytes, w.bytes.data() + s * stride, stride);
     return;

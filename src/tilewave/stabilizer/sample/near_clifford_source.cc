@@ -56,7 +56,9 @@ class NearCliffordSource : public ShotSource {
   }
 
  private:
-  std::uint64_t seed_of(std::uint64_t seed) const { return faults_ ? faults_->seed_of(seed) : seed; }
+  std::uint64_t seed_of(std::uint64_t seed) const {
+    return faults_ ? faults_->seed_of(seed) : seed;
+  }
 
   bool is_sparse_;
   std::string frames_work_;
@@ -77,8 +79,8 @@ std::unique_ptr<ShotSource> make_near_clifford_source(const StabProgram& program
   std::vector<std::uint64_t> reference;
   if (records && options.reference) reference = compiled.reference;
   if (options.faults) {
-    auto faults = std::make_shared<FaultRows>(
-        build_faults(compiled.frame, SymptomKind::kDetectors), *options.faults);
+    auto faults = std::make_shared<FaultRows>(build_faults(compiled.frame, SymptomKind::kDetectors),
+                                              *options.faults);
     NearCliffordTables tables(std::move(compiled), faults->program().coins, std::move(reference));
     return std::make_unique<NearCliffordSource>(std::move(tables), options, std::move(faults));
   }

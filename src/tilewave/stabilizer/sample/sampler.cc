@@ -53,15 +53,18 @@ class SparseSource : public ShotSource {
 
 class FaultSource : public ShotSource {
  public:
-  FaultSource(std::shared_ptr<FaultRows> faults, std::vector<std::uint64_t> reference)
-      : faults_(std::move(faults)), reference_(std::move(reference)) {}
+  FaultSource(std::shared_ptr<FaultRows> faults, std::vector<std::uint64_t> reference,
+              int num_threads)
+      : faults_(std::move(faults)),
+        reference_(std::move(reference)),
+        scratch_(static_cast<std::size_t>(num_threads)) {}
   std::uint64_t num_bits() const override { return coins().num_bits; }
   std::uint64_t block_shots() const override { return std::uint64_t{1} << coins().log2_unit; }
-  void fill(std::uint64_t seed, std::uint64_t block, int, std::uint8_t* rows) override {
-    thread_local std::vector<std::uint64_t> words;
-    thread_local FaultRows::Scratch scratch;
+  int most_threads() const override { return static_cast<int>(scratch_.size()); }
+  void fill(std::uint64_t seed, std::uint64_t block, int thread, std::uint8_t* rows) override {
+    FaultRows::Scratch& scratch = scratch_[static_cast<std::size_t>(thread)];
     const std::uint64_t of_range = faults_->seed_of(seed);
-    run_sparse_unit(coins(), of_range, block, rows, words);
+    run_sparse_unit(coins(), of_range, block, rows, scratch.words);
     faults_->add(of_range, block, coins().log2_unit, row_bytes(), rows, scratch);
     add_reference(reference_, row_bytes(), block_shots(), rows);
   }
@@ -76,6 +79,7 @@ class FaultSource : public ShotSource {
 
   std::shared_ptr<FaultRows> faults_;
   std::vector<std::uint64_t> reference_;
+  std::vector<FaultRows::Scratch> scratch_;  // of threads
 };
 
 class FrameSource : public ShotSource {
@@ -215,7 +219,7 @@ std::unique_ptr<ShotSource> make_shot_source(const StabProgram& program,
     const auto kind = records ? SymptomKind::kRecords : SymptomKind::kDetectors;
     return std::make_unique<FaultSource>(
         std::make_shared<FaultRows>(build_faults(program, kind), *options.faults),
-        std::move(reference));
+        std::move(reference), runtime::wanted_num_threads(options.num_threads));
   }
   auto chosen = choose_engine(program, options);
   if (auto* sparse = std::get_if<SparseProgram>(&chosen))

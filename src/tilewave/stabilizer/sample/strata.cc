@@ -35,7 +35,8 @@ std::vector<FaultRange> usual_strata(const FaultProgram& program, std::uint64_t 
     if (before < kLow * numbers.weight()) continue;
     if (rest < kHigh * numbers.weight()) break;
     // Many likely numbers: shots of any number are as good.
-    if (out.size() == kMost) return before < 0.9 * numbers.weight() ? std::vector<FaultRange>{} : out;
+    if (out.size() == kMost)
+      return before < 0.9 * numbers.weight() ? std::vector<FaultRange>{} : out;
     out.push_back({first + j, first + j});
   }
   return out;
@@ -115,8 +116,7 @@ bool add_shots(ShotSource& source, Stratum& s, std::uint64_t count, const Strata
     check_interrupt();
     const runtime::Timer timer;
     now = std::min(now, count);
-    std::vector<Counts> counts(
-        static_cast<std::size_t>(threads_for(source, options.num_threads)));
+    std::vector<Counts> counts(static_cast<std::size_t>(threads_for(source, options.num_threads)));
     for (Counts& c : counts) c.errors.resize(options.num_observables);
     fill_shots(
         source, options.seed, s.attempted, now, options.num_threads,
@@ -170,8 +170,8 @@ Estimate kept_estimate(const std::vector<Stratum>& strata, bool selects, double 
     largest = std::max(largest, s.weight / n);
   }
   if (covered <= 0) return {0, 0, 1};
-  Estimate out =
-      weighted_interval(value / covered, variance / (covered * covered), largest / covered, confidence);
+  Estimate out = weighted_interval(value / covered, variance / (covered * covered),
+                                   largest / covered, confidence);
   out.low *= covered;
   out.high = std::min(1.0, out.high * covered + std::max(0.0, 1 - covered));
   return out;
@@ -220,12 +220,13 @@ std::vector<FaultRange> parse_strata(std::string_view words, const FaultRows& fa
   } else {
     while (true) {
       const std::size_t comma = words.find(',');
-      const FaultRange range = parse_fault_range(words.substr(0, comma), "--strata");
+      const FaultRange range = parse_fault_range(words.substr(0, comma));
       if (range.last == FaultRange::kNoLimit) {
         named.push_back(range);
       } else if (range.last - range.first >= kMost) {
-        throw Error(ExitCode::kUsage, "--strata " + words_of(range) + " are too many: name at most " +
-                                          std::to_string(kMost) + " numbers of faults");
+        throw Error(ExitCode::kUsage, "the strata " + words_of(range) +
+                                          " are too many: name at most " + std::to_string(kMost) +
+                                          " numbers of faults");
       } else {
         for (std::uint64_t k = range.first; k <= range.last; ++k) named.push_back({k, k});
       }
@@ -250,14 +251,14 @@ std::vector<FaultRange> parse_strata(std::string_view words, const FaultRows& fa
     if (range.first > most || range.last < least) FaultNumbers(program.classes, range);  // throws
     range.first = std::max(range.first, least);
     if (range.first < next) {
-      throw Error(ExitCode::kUsage, "two of --strata have the number of faults " +
+      throw Error(ExitCode::kUsage, "two of the strata have the number of faults " +
                                         std::to_string(range.first) + " in common");
     }
     if (range.first > next) between(range.first - 1);
     if (range.first < fault_distance && fault_distance <= std::min(range.last, most)) {
-      throw Error(ExitCode::kUsage,
-                  "stratum " + words_of(range) + " reaches over the fault distance " +
-                      std::to_string(fault_distance) + ": let one begin there");
+      throw Error(ExitCode::kUsage, "stratum " + words_of(range) +
+                                        " reaches over the fault distance " +
+                                        std::to_string(fault_distance) + ": let one begin there");
     }
     out.push_back(range);
     next = range.last == FaultRange::kNoLimit ? range.last : range.last + 1;
@@ -271,10 +272,10 @@ StrataTable sample_strata(ShotSource& source, const std::vector<FaultRange>& str
                           const std::function<bool(std::uint64_t)>& progress) {
   TW_CHECK(source.faults(), "strata are of sources that draw faults");
   if (options.num_shots < kLeastShots * strata.size()) {
-    throw Error(ExitCode::kUsage,
-                std::to_string(strata.size()) + " strata need at least " +
-                    std::to_string(kLeastShots * strata.size()) + " shots, not " +
-                    std::to_string(options.num_shots) + ": ask for more shots or fewer strata");
+    throw Error(ExitCode::kUsage, std::to_string(strata.size()) + " strata need at least " +
+                                      std::to_string(kLeastShots * strata.size()) + " shots, not " +
+                                      std::to_string(options.num_shots) +
+                                      ": ask for more shots or fewer strata");
   }
   StrataTable table;
   table.confidence = options.confidence;
@@ -290,8 +291,8 @@ StrataTable sample_strata(ShotSource& source, const std::vector<FaultRange>& str
   bool goes_on = true;
   for (std::uint64_t part = 8; part >= 1 && goes_on; part /= 2) {
     const std::uint64_t upto = options.num_shots / part;
-    const std::vector<std::uint64_t> counts =
-        share_out(table.strata, upto - done, options.even || part == 8, options.num_observables > 0);
+    const std::vector<std::uint64_t> counts = share_out(
+        table.strata, upto - done, options.even || part == 8, options.num_observables > 0);
     for (std::size_t k = 0; k < counts.size() && goes_on; ++k)
       goes_on = add_shots(source, table.strata[k], counts[k], options, progress, done);
   }

@@ -44,11 +44,11 @@ struct StrataOptions {
 };
 
 struct StrataTable {
-  std::vector<Stratum> strata;     ///< by numbers of faults
-  std::uint64_t attempted = 0;     ///< shots
-  Estimate kept;                   ///< share of shots
-  std::vector<Estimate> errors;    ///< share of kept shots with each observable set
-  Estimate any_error;              ///< with some observable set
+  std::vector<Stratum> strata;   ///< by numbers of faults
+  std::uint64_t attempted = 0;   ///< shots
+  Estimate kept;                 ///< share of shots
+  std::vector<Estimate> errors;  ///< share of kept shots with each observable set
+  Estimate any_error;            ///< with some observable set
   double confidence = 0.95;
 };
 

@@ -71,8 +71,7 @@ Estimate weighted_interval(double value, double variance, double largest_weight,
   } else if (variance > 0) {
     out.low = quantile(value, variance, tail);
   }
-  const double mean = value + largest_weight,
-               spread = variance + largest_weight * largest_weight;
+  const double mean = value + largest_weight, spread = variance + largest_weight * largest_weight;
   if (spread > 0) out.high = std::min(1.0, quantile(mean, spread, 1 - tail));
   return out;
 }
