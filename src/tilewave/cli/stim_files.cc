@@ -253,7 +253,7 @@ void say_fault_weight(stabilizer::ShotSource& source, bool quiet) {
   if (!faults || quiet) return;
   const stabilizer::FaultNumbers& numbers = faults->numbers();
   std::fprintf(stderr, "%s faults in a shot have probability %.10g\n",
-               words_of(numbers.range()).c_str(), numbers.weight());
+               words_of(numbers.asked()).c_str(), numbers.weight());
 }
 
 stabilizer::SampleOptions sample_options(const SampleFlags& f, stabilizer::ShotOutput output) {

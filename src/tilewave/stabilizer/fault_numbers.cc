@@ -95,7 +95,7 @@ std::string words_of(const FaultRange& range) {
 }
 
 FaultNumbers::FaultNumbers(std::vector<FaultClass> classes, FaultRange range)
-    : range_(range), classes_(std::move(classes)) {
+    : asked_(range), range_(range), classes_(std::move(classes)) {
   std::uint64_t certain = 0, places = 0;
   std::vector<std::uint32_t> uncertain;
   for (std::uint32_t c = 0; c < classes_.size(); ++c) {

@@ -48,6 +48,8 @@ class FaultNumbers {
   /// Throws Error(kUsage) where no shot has such a number of faults.
   FaultNumbers(std::vector<FaultClass> classes, FaultRange range);
 
+  const FaultRange& asked() const { return asked_; }
+  /// The numbers that shots may have: those asked for and possible, up to where the rest is negligible.
   const FaultRange& range() const { return range_; }
   /// P(range.first <= K <= range.last); 0 where it is below the smallest double.
   double weight() const { return weight_; }
@@ -106,7 +108,7 @@ class FaultNumbers {
     take(node->left, number);
   }
 
-  FaultRange range_;
+  FaultRange asked_, range_;
   std::vector<FaultClass> classes_;
   std::vector<std::uint32_t> certain_;  // classes of probability 1
   std::vector<Node> nodes_;

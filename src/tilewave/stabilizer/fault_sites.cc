@@ -284,7 +284,7 @@ std::string describe(const FaultProgram& program, const FaultNumbers& numbers) {
                 program.sites.size());
   std::string text = line;
   std::snprintf(line, sizeof line, "faults a shot %s, which has probability %.6g\n",
-                words_of(numbers.range()).c_str(), numbers.weight());
+                words_of(numbers.asked()).c_str(), numbers.weight());
   text += line;
   std::snprintf(line, sizeof line, "coins %zu, shots a unit %u\n", program.coins.coins.size(),
                 1u << program.coins.log2_unit);

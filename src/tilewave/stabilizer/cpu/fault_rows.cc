@@ -151,11 +151,11 @@ void FaultRows::make_masks() {
 }
 
 void FaultRows::set_range(FaultRange range) {
-  numbers_ = std::make_unique<const FaultNumbers>(program_.classes, range);
+  numbers_ = std::make_shared<const FaultNumbers>(program_.classes, range);
 }
 
 std::uint64_t FaultRows::seed_of(std::uint64_t seed) const {
-  const FaultRange& r = numbers_->range();
+  const FaultRange& r = numbers_->asked();
   return random_bits(random_bits(seed, 0x6661756c74ull, r.first), 0x6661756c74ull, r.last);
 }
 

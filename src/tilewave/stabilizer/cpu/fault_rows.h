@@ -37,6 +37,8 @@ class FaultRows {
   const FaultNumbers& numbers() const { return *numbers_; }
   /// The next rows have so many faults. Not while rows are made. Throws as FaultNumbers.
   void set_range(FaultRange range);
+  /// The same with numbers that are made already, of the program's classes.
+  void set_numbers(std::shared_ptr<const FaultNumbers> numbers) { numbers_ = std::move(numbers); }
 
   /// The seed of the shots with this range of faults: streams of different ranges are independent.
   std::uint64_t seed_of(std::uint64_t seed) const;
@@ -64,7 +66,7 @@ class FaultRows {
   void make_masks();
 
   FaultProgram program_;
-  std::unique_ptr<const FaultNumbers> numbers_;
+  std::shared_ptr<const FaultNumbers> numbers_;
   // For wide rows every place has its outcomes written out, so that a fault takes no decisions: also
   // where it flips nothing, the one outcome in front.
   std::uint32_t mask_words_ = 0;

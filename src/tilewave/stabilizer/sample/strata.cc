@@ -109,7 +109,6 @@ bool add_shots(ShotSource& source, Stratum& s, std::uint64_t count, const Strata
     std::uint64_t kept = 0, any = 0;
     std::vector<std::uint64_t> errors;
   };
-  source.faults()->set_range(s.faults);
   const std::uint64_t stride = source.row_stride();
   std::uint64_t now = source.block_shots();
   while (count > 0) {
@@ -279,10 +278,13 @@ StrataTable sample_strata(ShotSource& source, const std::vector<FaultRange>& str
   }
   StrataTable table;
   table.confidence = options.confidence;
+  std::vector<std::shared_ptr<const FaultNumbers>> numbers;
   for (const FaultRange& range : strata) {
     Stratum s;
     s.faults = range;
-    s.weight = FaultNumbers(source.faults()->program().classes, range).weight();
+    numbers.push_back(
+        std::make_shared<const FaultNumbers>(source.faults()->program().classes, range));
+    s.weight = numbers.back()->weight();
     s.is_safe = range.last < options.fault_distance;
     s.errors.resize(options.num_observables);
     table.strata.push_back(std::move(s));
@@ -293,8 +295,10 @@ StrataTable sample_strata(ShotSource& source, const std::vector<FaultRange>& str
     const std::uint64_t upto = options.num_shots / part;
     const std::vector<std::uint64_t> counts = share_out(
         table.strata, upto - done, options.even || part == 8, options.num_observables > 0);
-    for (std::size_t k = 0; k < counts.size() && goes_on; ++k)
+    for (std::size_t k = 0; k < counts.size() && goes_on; ++k) {
+      source.faults()->set_numbers(numbers[k]);
       goes_on = add_shots(source, table.strata[k], counts[k], options, progress, done);
+    }
   }
   table.attempted = done;
   table.kept = kept_estimate(table.strata, !options.must_be_zero.empty(), options.confidence);
