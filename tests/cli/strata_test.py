@@ -111,7 +111,11 @@ with tempfile.TemporaryDirectory() as folder:
     done = tilewave(*run[:-1], 4, "--shots", 100000000, "--resume", going)
     c.check(done.code == USAGE and "number of faults" in done.err, f"another number of faults: {done.err}")
 
-    # refused
+    # refused, before any file is touched
+    kept = folder / "kept"
+    kept.write_text("kept")
+    fails(USAGE, "in common", "detect", "--in", code, "--strata", "1-3,2", "--shots", 1000, "--out", kept)
+    c.check(kept.read_text() == "kept", "what is refused touches no file")
     for words in ("x", "3-", "2-1", "-1", ""):
         fails(USAGE, "no number of faults", "sample", "--in", code, "--faults", words)
     fails(USAGE, "no shot has 8 faults: the circuit has 7 places of noise", "sample", "--in", code, "--faults", 8)

@@ -67,16 +67,13 @@ void add_detect_command(CLI::App& app) {
       for (const char* flag : {"--faults", "--append_observables", "--prepend_observables",
                                "--obs_out", "--first_shot", "--checkpoint", "--resume"}) {
         if (command->count(flag) > 0) {
-          throw Error(ExitCode::kUsage,
-                      std::string("--strata makes a table of its own shots: leave "
-                                  "out ") +
-                          flag);
+          const std::string problem = "--strata makes a table of shots of its own: leave out ";
+          throw Error(ExitCode::kUsage, problem + flag);
         }
       }
       std::optional<std::string> format;
       if (command->count("--out_format") > 0) format = f->out_format;
-      StimFile out(f->out, "wb");
-      return write_strata(program, options, f->strata, format, f->explain, f->quiet, out);
+      return write_strata(program, options, f->strata, format, *f);
     }
     for (const char* flag : {"--fault_distance", "--allocation", "--confidence"}) {
       if (command->count(flag) > 0)

@@ -134,8 +134,8 @@ void add_strata_flags(CLI::App& command, StrataFlags& f) {
 }
 
 void write_strata(const stabilizer::StabProgram& program, stabilizer::SampleOptions options,
-                  const StrataFlags& flags, const std::optional<std::string>& format, bool explain,
-                  bool quiet, StimFile& out) {
+                  const StrataFlags& flags, const std::optional<std::string>& format,
+                  const SampleFlags& shared) {
   if (format && *format != "json" && *format != "csv") {
     throw Error(ExitCode::kUsage,
                 "--strata writes a table and no shots: use --out_format json or csv");
@@ -144,7 +144,8 @@ void write_strata(const stabilizer::StabProgram& program, stabilizer::SampleOpti
   const auto source = stabilizer::make_shot_source(program, options);
   const auto strata =
       stabilizer::parse_strata(*flags.strata, *source->faults(), flags.fault_distance);
-  if (explain) {
+  StimFile out(shared.out, "wb");
+  if (shared.explain) {
     std::string text = source->explain() + "strata";
     for (const stabilizer::FaultRange& range : strata) text += " " + words_of(range);
     return out.write(text + "\n");
@@ -163,7 +164,7 @@ void write_strata(const stabilizer::StabProgram& program, stabilizer::SampleOpti
   {
     const NotedSignals signals;
     runtime::Timer timer;
-    runtime::ProgressBar bar(stderr, !quiet && runtime::wants_progress(stderr));
+    runtime::ProgressBar bar(stderr, !shared.quiet && runtime::wants_progress(stderr));
     table = stabilizer::sample_strata(*source, strata, how, [&](std::uint64_t done) {
       const double share = static_cast<double>(done) / static_cast<double>(how.num_shots);
       bar.update(share, timer.elapsed_s() * (1 / share - 1));
@@ -173,7 +174,7 @@ void write_strata(const stabilizer::StabProgram& program, stabilizer::SampleOpti
   }
   out.write(format == "csv" ? csv_text(table) : json_text(table, options, flags));
   out.flush();
-  if (!quiet) {
+  if (!shared.quiet) {
     say("kept", table.kept, table.confidence);
     if (program.counts.observables > 0)
       say("errors of kept shots", table.any_error, table.confidence);

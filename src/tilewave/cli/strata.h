@@ -19,9 +19,10 @@ void add_strata_flags(CLI::App& command, StrataFlags& flags);
 
 /// Makes the shots and writes the table of strata and what follows from it, as JSON or CSV as
 /// `format` says, which is that of --out_format where it was given. Options have must_be_zero; an
-/// interrupt ends with the table of the shots made. Throws Error(kUsage).
+/// interrupt ends with the table of the shots made. Throws Error(kUsage), mostly before the output is
+/// opened.
 void write_strata(const stabilizer::StabProgram& program, stabilizer::SampleOptions options,
-                  const StrataFlags& flags, const std::optional<std::string>& format, bool explain,
-                  bool quiet, StimFile& out);
+                  const StrataFlags& flags, const std::optional<std::string>& format,
+                  const SampleFlags& shared);
 
 }  // namespace tilewave::cli
