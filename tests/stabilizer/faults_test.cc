@@ -378,6 +378,10 @@ TEST(Faults, what_cannot_be_drawn_is_refused) {
             std::string::npos);
   EXPECT_NE(refused("LEAKAGE(0.1) 0\nX_ERROR(0.1) 0 1 2\nM 0", options).find("leakage"),
             std::string::npos);
+  options.faults = FaultRange{0, 0};  // 0.7 + 0.2 + 0.1 is 1 - 1e-16
+  EXPECT_NE(
+      refused("PAULI_CHANNEL_1(0.7, 0.2, 0.1) 0\nM 0", options).find("1 of which always fire"),
+      std::string::npos);
   options.engine = Engine::kFrame;
   EXPECT_NE(refused("X_ERROR(0.1) 0 1 2\nM 0", options).find("--engine sparse"), std::string::npos);
   options.engine = Engine::kAuto;

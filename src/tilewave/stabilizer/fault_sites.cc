@@ -120,8 +120,9 @@ class FaultBuilder : public SegmentVisitor {
     FaultChannel c;
     for (const double chance : p) c.probability += chance;
     c.probability = std::min(c.probability, 1.0);
-    // Sums of equal shares, such as 15 times p / 15, are one class with p.
+    // Sums of equal shares, such as 15 times p / 15, are one class with p; those that make up 1 are 1.
     constexpr double kClose = 1e-14;
+    if (c.probability > 1 - kClose) c.probability = 1;
     const auto near = probability_of_.lower_bound(c.probability * (1 - kClose));
     if (near != probability_of_.end() && near->first <= c.probability * (1 + kClose)) {
       c.probability = near->first;
@@ -286,9 +287,7 @@ std::string describe(const FaultProgram& program, const FaultNumbers& numbers) {
   std::snprintf(line, sizeof line, "faults a shot %s, which has probability %.6g\n",
                 words_of(numbers.asked()).c_str(), numbers.weight());
   text += line;
-  std::snprintf(line, sizeof line, "coins %zu, shots a unit %u\n", program.coins.coins.size(),
-                1u << program.coins.log2_unit);
-  return text + line;
+  return text + "coins " + std::to_string(program.coins.coins.size()) + "\n";
 }
 
 }  // namespace tilewave::stabilizer

@@ -71,7 +71,8 @@ class FaultSource : public ShotSource {
   FaultRows* faults() override { return faults_.get(); }
   std::string engine() const override { return "sparse"; }
   std::string explain() const override {
-    return "engine sparse\n" + describe(faults_->program(), faults_->numbers());
+    return "engine sparse\nshots a unit " + std::to_string(block_shots()) + "\n" +
+           describe(faults_->program(), faults_->numbers());
   }
 
  private:
