@@ -6,7 +6,8 @@
 PYTHON is an interpreter (3.12 or later) with the packages clifft and symft; without it Tilewave runs alone. Programs take turns;
 a rate is the median of the rounds. Ours is a whole process less a start (the same command with 64 shots), theirs the call that
 samples, compiled and warm. Cultivation and distillation are post-selected on all detectors. Of clifft and symft each mode that
-the package offers is timed and the best counts: clifft scalar and with 64 lanes, symft compiled and batched.
+the package offers is timed and the best counts: clifft scalar and with 64 lanes, symft compiled and batched. Shots with a given
+number of faults (`--only faults` for them alone) are those of --faults and of clifft's sample_k_survivors; symft has none.
 """
 import argparse
 import json
@@ -22,22 +23,26 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TILEWAVE = ROOT / "build" / "release" / "tilewave"
 CIRCUITS = ROOT / "tests" / "data" / "near_clifford"
-# name, file, post-selected
+# name, file, post-selected, faults of a shot (any where it is None)
 CASES = [
-    ("cultivation d=3", "msc_d3_inject_cultivate_p1e-3", True),
-    ("cultivation d=5", "msc_d5_inject_cultivate_p1e-3", True),
-    ("distillation", "distillation", True),
-    ("coherent d=3, 1 round", "coherent_d3_r1", False),
-    ("coherent d=3, 3 rounds", "coherent_d3_r3", False),
-    ("coherent d=5, 1 round", "coherent_d5_r1", False),
-    ("coherent d=5, 5 rounds", "coherent_d5_r5", False),
+    ("cultivation d=3", "msc_d3_inject_cultivate_p1e-3", True, None),
+    ("cultivation d=5", "msc_d5_inject_cultivate_p1e-3", True, None),
+    ("distillation", "distillation", True, None),
+    ("coherent d=3, 1 round", "coherent_d3_r1", False, None),
+    ("coherent d=3, 3 rounds", "coherent_d3_r3", False, None),
+    ("coherent d=5, 1 round", "coherent_d5_r1", False, None),
+    ("coherent d=5, 5 rounds", "coherent_d5_r5", False, None),
+    ("cultivation d=3, 2 faults", "msc_d3_inject_cultivate_p1e-3", True, 2),
+    ("cultivation d=3, 3 faults", "msc_d3_inject_cultivate_p1e-3", True, 3),
+    ("cultivation d=5, 3 faults", "msc_d5_inject_cultivate_p1e-3", True, 3),
+    ("cultivation d=5, 5 faults", "msc_d5_inject_cultivate_p1e-3", True, 5),
 ]
 
 # Runs in the interpreter of the peers. Each line of its input is a JSON request; `shots` 0 compiles only.
 PEER = r"""
 import json, sys, time
 programs = {}
-def clifft_run(path, post, lanes, shots):
+def clifft_run(path, post, lanes, shots, faults):
     import clifft, numpy
     key = (path, post)
     if key not in programs:
@@ -48,13 +53,16 @@ def clifft_run(path, post, lanes, shots):
                          else clifft.compile(text))
     if shots == 0: return {}
     call = clifft.sample_survivors if post else clifft.sample
+    more = {}
+    if faults is not None: call, more = clifft.sample_k_survivors, {"k": faults}
     start = time.perf_counter()
-    r = call(programs[key], shots, seed=shots, batch_size=lanes)
+    r = call(programs[key], shots, seed=shots, batch_size=lanes, **more)
     seconds = time.perf_counter() - start
     kept = int(r.passed_shots) if post else int((~numpy.any(r.detectors, axis=1)).sum())
     return {"seconds": seconds, "kept": kept}
-def symft_run(path, post, backend, shots):
+def symft_run(path, post, backend, shots, faults):
     import symft
+    if faults is not None: raise ValueError("shots have any number of faults")
     key = (path, post, backend)
     if key not in programs:
         programs[key] = symft.Circuit(path=path).compile_counts_sampler(
@@ -64,9 +72,9 @@ def symft_run(path, post, backend, shots):
     r = programs[key].sample(shots)
     return {"seconds": time.perf_counter() - start, "kept": r["accepted"] if post else None}
 for line in sys.stdin:
-    tool, path, post, mode, shots = json.loads(line)
+    tool, path, post, mode, shots, faults = json.loads(line)
     try:
-        out = (clifft_run if tool == "clifft" else symft_run)(path, post, mode, shots)
+        out = (clifft_run if tool == "clifft" else symft_run)(path, post, mode, shots, faults)
     except Exception as e:
         out = {"error": str(e)}
     print(json.dumps(out), flush=True)
@@ -78,24 +86,25 @@ class Peers:
     def __init__(self, python):
         self.process = subprocess.Popen([python, "-c", PEER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
-    def run(self, tool, path, post, mode, shots):
-        self.process.stdin.write(json.dumps([tool, str(path), post, mode, shots]) + "\n")
+    def run(self, tool, path, post, mode, shots, faults):
+        self.process.stdin.write(json.dumps([tool, str(path), post, mode, shots, faults]) + "\n")
         self.process.stdin.flush()
         return json.loads(self.process.stdout.readline())
 
 
-def ours(path, post, shots):
+def ours(path, post, shots, faults=None):
     words = [TILEWAVE, "detect", "--in", path, "--shots", str(shots), "--seed", str(shots), "--quiet", "--threads", "1"]
     words += ["--postselect", "all", "--out_format", "counts"] if post else ["--out", "/dev/null", "--out_format", "b8"]
+    words += [] if faults is None else ["--faults", faults]
     start = time.perf_counter()
     out = subprocess.run([str(w) for w in words], check=True, capture_output=True, text=True).stdout
     seconds = time.perf_counter() - start
     return {"seconds": seconds, "kept": int(re.search(r"^kept (\d+)", out, re.M)[1]) if post else None}
 
 
-def kept_by_us(path, shots):
+def kept_by_us(path, shots, faults):
     """Shots without a detector: by post-selection, whatever is timed."""
-    return ours(path, True, shots)["kept"]
+    return ours(path, True, shots, faults)["kept"]
 
 
 def shots_for(run, seconds):
@@ -119,19 +128,19 @@ def main():
     peers = Peers(arguments.peers) if arguments.peers else None
     rows = []
     print("| attempted shots a second, one thread | clifft | symft | Tilewave | ratio to the better |\n|---|---|---|---|---|")
-    for name, file, post in CASES:
+    for name, file, post, faults in CASES:
         if not re.search(arguments.only, name):
             continue
         path = CIRCUITS / (file + ".stim")
-        runs = {("tilewave", ""): lambda shots: ours(path, post, shots)}
+        runs = {("tilewave", ""): lambda shots: ours(path, post, shots, faults)}
         for tool, mode in MODES if peers else []:
-            if "error" not in peers.run(tool, path, post, mode, 0):
-                runs[tool, mode] = lambda shots, tool=tool, mode=mode: peers.run(tool, path, post, mode, shots)
+            if "error" not in peers.run(tool, path, post, mode, 0, faults):
+                runs[tool, mode] = lambda shots, tool=tool, mode=mode: peers.run(tool, path, post, mode, shots, faults)
         shots = {key: shots_for(run, arguments.seconds) for key, run in runs.items()}
         # Results first: shares of shots without a detector agree within five standard deviations.
         kept = {}
         for key, run in runs.items():
-            found = run(shots[key])["kept"] if key[0] != "tilewave" else kept_by_us(path, shots[key])
+            found = run(shots[key])["kept"] if key[0] != "tilewave" else kept_by_us(path, shots[key], faults)
             if found is not None:
                 kept[key] = found
         a, of_a = kept["tilewave", ""], shots["tilewave", ""]
@@ -140,7 +149,7 @@ def main():
             sigma = math.sqrt(max(p * (1 - p), 1 / shots[key]) * (1 / of_a + 1 / shots[key]))
             if abs(a / of_a - b / shots[key]) > 5 * sigma:
                 sys.exit(f"error: {name}: {key} keeps {b / shots[key]}, Tilewave {a / of_a}")
-        start = statistics.median(ours(path, post, 64)["seconds"] for _ in range(5))
+        start = statistics.median(ours(path, post, 64, faults)["seconds"] for _ in range(5))
         rates = {key: [] for key in runs}
         for _ in range(arguments.rounds):
             for key, run in runs.items():
@@ -149,7 +158,8 @@ def main():
         best = {}
         for (tool, _), values in rates.items():
             best[tool] = max(best.get(tool, 0), statistics.median(values))
-        rows.append({"name": name, "post_selected": post, "kept": a / of_a, "shots_per_second": best})
+        rows.append({"name": name, "post_selected": post, "kept": a / of_a, "shots_per_second": best}
+                    | ({} if faults is None else {"faults": faults}))
 
         def show(tool):
             return f"{best[tool]:.3g}" if tool in best else "-"

@@ -26,6 +26,8 @@ struct SamplerOptions {
   SamplingEngine engine = SamplingEngine::kAuto;  ///< how shots are drawn
   std::string device = "cpu";                     ///< as in SessionOptions
   int threads = 0;                                ///< 0: all cores
+  /// Shots in which so many places of noise fire: "3", "3-8", "3+"; empty: any number. On the CPU.
+  std::string faults;
 };
 
 /// Shots as rows of bits, eight a byte, the lowest first; the bits above the last are 0.
@@ -77,6 +79,9 @@ class Sampler {
   /// `all`, or numbers and ranges such as "0,3,5-8". No shot is stored; on a GPU none leaves it.
   /// Throws Error(kUsage) where a row holds measurements, and for words that name no detectors.
   KeptShots count_kept(std::uint64_t num_shots, std::string_view silent = "all");
+  /// The probability that a shot has as many faults as SamplerOptions::faults says; 1 where it
+  /// says nothing.
+  double weight() const;
   /// The chosen engine and its program, as a text to read.
   std::string explain() const;
 

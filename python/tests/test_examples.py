@@ -35,13 +35,14 @@ def test_a_missing_package_is_named(part, module):
     assert f"tilewave.{part} needs the module {module}: pip install 'tilewave[{part}]'" in done.stderr.splitlines()[-1]
 
 
-@pytest.mark.parametrize("name", ["../README.md", "install.md", "python.md", "gradients.md", "coming_from.md", "noise.md", "decoding.md"])
+@pytest.mark.parametrize("name", ["../README.md", "install.md", "python.md", "gradients.md", "coming_from.md", "noise.md", "decoding.md", "near_clifford.md"])
 def test_code_of_documents(name, tmp_path, monkeypatch):
     text = (ROOT / "docs" / name).read_text()
     for package in PACKAGES:
         if re.search(rf"^(?:import|from) {package}\b", text, re.M):
             pytest.importorskip(package, reason=f"{package} is not installed")
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "tests").symlink_to(ROOT / "tests")  # the data of some blocks
     blocks = BLOCK.findall(text)
     assert blocks
     names = {}

@@ -15,7 +15,7 @@ from . import _core
 from ._types import Bits, Device, Path, Seed, StimCircuit
 from .arrays import DeviceArray
 from .circuits import read_text
-from .runs import _count, seed_of, threads_of
+from .runs import _count, _whole, seed_of, threads_of
 
 
 ShotEngine = Literal["auto", "frame", "sparse"]
@@ -71,6 +71,26 @@ class KeptShots(NamedTuple):
     errors: NDArray[np.uint64]
 
 
+#: A number of faults: exactly so many, from and up to (None: no limit), or words: "3", "3-8", "3+".
+Faults = Union[int, str, tuple[int, Optional[int]]]
+
+
+def _fault_number(number):
+    number = _whole("faults", number)
+    if not 0 <= number < 2**63:
+        raise ValueError(f"a number of faults is at least 0 and below 2^63, not {number}")
+    return number
+
+
+def _fault_words(faults):
+    if faults is None or isinstance(faults, str):
+        return faults
+    if isinstance(faults, tuple) and len(faults) == 2:
+        first, last = faults
+        return f"{_fault_number(first)}+" if last is None else f"{_fault_number(first)}-{_fault_number(last)}"
+    return str(_fault_number(faults))
+
+
 class _ShotSampler:
     """A sampler of the engine and the arguments that it was made of: another process makes it again, where it goes on with
     the same shots."""
@@ -95,6 +115,11 @@ class _ShotSampler:
         """Of the sequence of shots."""
         return int(self._sampler.seed)
 
+    @property
+    def weight(self) -> float:
+        """The probability that a shot has as many faults as those of this sampler; 1 where any number will do."""
+        return float(self._sampler.weight)
+
     def explain(self) -> str:
         """The chosen engine and its program."""
         return self._sampler.explain()
@@ -111,11 +136,11 @@ class CompiledSampler(_ShotSampler):
 
     def __init__(self, circuit: StimCircuit, *, skip_reference_sample: bool = False, seed: Seed = None,
                  reference_sample: None = None, threads: Optional[int] = None, device: Device = "cpu",
-                 engine: ShotEngine = "auto") -> None:
+                 engine: ShotEngine = "auto", faults: Optional[Faults] = None) -> None:
         if reference_sample is not None:
             raise ValueError("reference_sample is not supported: leave it out, it is computed")
         self._start(_text_of(circuit), seed=seed, threads=threads, device=device, detectors=False,
-                    reference=not skip_reference_sample, engine=engine)
+                    reference=not skip_reference_sample, engine=engine, faults=_fault_words(faults))
 
     @property
     def num_measurements(self) -> int:
@@ -206,8 +231,9 @@ class CompiledDetectorSampler(_DetectionSampler):
     """Samples the detection events and observable flips of a circuit."""
 
     def __init__(self, circuit: StimCircuit, *, seed: Seed = None, threads: Optional[int] = None, device: Device = "cpu",
-                 engine: ShotEngine = "auto") -> None:
-        self._start(_text_of(circuit), seed=seed, threads=threads, device=device, detectors=True, reference=True, engine=engine)
+                 engine: ShotEngine = "auto", faults: Optional[Faults] = None) -> None:
+        self._start(_text_of(circuit), seed=seed, threads=threads, device=device, detectors=True, reference=True, engine=engine,
+                    faults=_fault_words(faults))
 
     def sample(self, shots: int, *, prepend_observables: bool = False, append_observables: bool = False,
                separate_observables: bool = False, bit_packed: bool = False, dets_out: Optional[Bits] = None,
@@ -402,18 +428,22 @@ def _into(out, array, name):
 
 def compile_sampler(circuit: StimCircuit, *, skip_reference_sample: bool = False, seed: Seed = None,
                     reference_sample: None = None, threads: Optional[int] = None, device: Device = "cpu",
-                    engine: ShotEngine = "auto") -> CompiledSampler:
+                    engine: ShotEngine = "auto", faults: Optional[Faults] = None) -> CompiledSampler:
     """A sampler of the circuit's measurements. ``threads``: of the CPU, 0 for all; by default one, but all where a GPU
     makes the shots; ``device``: "cpu", "cuda", "cuda:<index>" or "cuda:0-3" for several; ``engine``: "auto", "frame" or
-    "sparse". The shots do not depend on them."""
+    "sparse". The shots do not depend on them.
+
+    ``faults``: shots in which so many places of noise fire, drawn given that they do: 3, (3, 8), "3-8", or "3+" for three or
+    more; `weight` of the sampler is how probable that is. A place is a channel on one of its targets, or a chain of E and
+    ELSE_CORRELATED_ERROR. Raises ValueError for a number that no shot has, for leakage and for a GPU."""
     return CompiledSampler(circuit, skip_reference_sample=skip_reference_sample, seed=seed,
-                           reference_sample=reference_sample, threads=threads, device=device, engine=engine)
+                           reference_sample=reference_sample, threads=threads, device=device, engine=engine, faults=faults)
 
 
 def compile_detector_sampler(circuit: StimCircuit, *, seed: Seed = None, threads: Optional[int] = None, device: Device = "cpu",
-                             engine: ShotEngine = "auto") -> CompiledDetectorSampler:
+                             engine: ShotEngine = "auto", faults: Optional[Faults] = None) -> CompiledDetectorSampler:
     """A sampler of the circuit's detectors and observables; see compile_sampler."""
-    return CompiledDetectorSampler(circuit, seed=seed, threads=threads, device=device, engine=engine)
+    return CompiledDetectorSampler(circuit, seed=seed, threads=threads, device=device, engine=engine, faults=faults)
 
 
 def compile_m2d_converter(circuit: StimCircuit, *,

@@ -39,6 +39,7 @@ struct Branch {
   std::uint32_t leaked = 0;  // bit q: qubit q
   std::uint64_t shots = 0;   // where shots are drawn
   oracle::State state;
+  std::uint64_t faults = 0;  // places of noise that fired
 };
 
 class Enumerator {
@@ -81,6 +82,12 @@ class Enumerator {
   std::map<std::string, double> distribution() const {
     std::map<std::string, double> out;
     for (const Branch& b : branches_) out[b.records] += b.probability;
+    return out;
+  }
+  /// Of each number of faults: records and their probability with that number.
+  std::map<std::uint64_t, std::map<std::string, double>> distribution_by_faults() const {
+    std::map<std::uint64_t, std::map<std::string, double>> out;
+    for (const Branch& b : branches_) out[b.faults][b.records] += b.probability;
     return out;
   }
   std::map<std::string, std::uint64_t> shots() const {
@@ -141,7 +148,7 @@ class Enumerator {
     }
   }
   static Branch without_state(const Branch& b) {
-    return {b.probability, b.records, b.chain, b.leaked, b.shots, {}};
+    return {b.probability, b.records, b.chain, b.leaked, b.shots, {}, b.faults};
   }
   // Takes what one branch splits into: the next branch and its share, or a share and what makes the
   // branch, which is asked only where it is needed.
@@ -244,6 +251,7 @@ class Enumerator {
       for_each([&](Branch b, Emit& emit) {
         Branch flipped = b;
         flipped.records.back() = b.records.back() == '0' ? '1' : '0';
+        ++flipped.faults;
         emit(std::move(b), 1 - flip);
         emit(std::move(flipped), flip);
       });
@@ -479,6 +487,7 @@ class Enumerator {
             pauli(next.state, static_cast<Pauli>((code >> (2 * (qubits.size() - 1 - i))) & 3),
                   qubits[i]);
           if (herald) next.records += '1';
+          ++next.faults;
           return next;
         });
       }
@@ -570,6 +579,7 @@ class Enumerator {
           if (b.chain) return emit(std::move(b), 1.0);
           Branch hit = b;
           hit.chain = true;
+          ++hit.faults;
           for (const StabTarget& t : targets) pauli(hit.state, t.pauli, t.value);
           emit(std::move(b), 1 - p);
           emit(std::move(hit), p);
@@ -685,6 +695,7 @@ class Enumerator {
             for_each([&](Branch b, Emit& emit) {
               Branch flipped = b;
               flipped.records.back() = b.records.back() == '0' ? '1' : '0';
+              ++flipped.faults;
               emit(std::move(b), 1 - p);
               emit(std::move(flipped), p);
             });

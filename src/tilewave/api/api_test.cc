@@ -157,6 +157,26 @@ TEST(Api, shots_are_those_of_their_seed) {
   EXPECT_THROW(convert_circuit("M 0\n", "qiskit"), Error);
 }
 
+TEST(Api, shots_with_a_given_number_of_faults) {
+  SamplerOptions options;
+  options.content = ShotContent::kMeasurements;
+  options.seed = 3;
+  options.faults = "2";
+  const char* const code = "X_ERROR(0.1) 0 1 2\nX_ERROR(0.3) 3\nM 0 1 2 3";
+  Sampler two(code, options);
+  EXPECT_NEAR(two.weight(), 3 * 0.01 * 0.9 * 0.7 + 3 * 0.1 * 0.81 * 0.3, 1e-14);
+  const ShotTable shots = two.sample(1000);
+  for (std::uint64_t s = 0; s < 1000; ++s)
+    EXPECT_EQ(shots.bit(s, 0) + shots.bit(s, 1) + shots.bit(s, 2) + shots.bit(s, 3), 2);
+  options.faults = "5";
+  EXPECT_NE(error_of([&] { Sampler(code, options); }).find("4 places"), std::string::npos);
+  options.faults = "some";
+  EXPECT_NE(error_of([&] { Sampler(code, options); }).find("'some' is no number"),
+            std::string::npos);
+  options.faults = "";
+  EXPECT_EQ(Sampler(code, options).weight(), 1);
+}
+
 TEST(Api, rasters) {
   const std::vector<std::uint8_t> halves = {0, 0, 1, 1, 0, 0, 1, 1};
   LocalEntropyOptions options;

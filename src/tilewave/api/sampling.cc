@@ -9,6 +9,7 @@
 #include "tilewave/language/stim/dialect.h"
 #include "tilewave/language/stim/text.h"
 #include "tilewave/runtime/threads.h"
+#include "tilewave/stabilizer/cpu/fault_rows.h"
 #include "tilewave/stabilizer/error_analysis.h"
 #include "tilewave/stabilizer/sample/fill_shots.h"
 #include "tilewave/stabilizer/sample/post_select.h"
@@ -44,6 +45,7 @@ Sampler::Sampler(std::string_view stim_circuit, const SamplerOptions& options)
   o.num_shots = kManyShots;
   o.num_threads = options.threads;
   o.gpus = stabilizer::shot_gpus(options.device);
+  if (!options.faults.empty()) o.faults = stabilizer::parse_fault_range(options.faults);
   o.seed = options.seed ? *options.seed : draw_seed();
   data_->num_threads = runtime::wanted_num_threads(options.threads);
   const stabilizer::StabProgram program =
@@ -58,6 +60,9 @@ Sampler::~Sampler() = default;
 std::uint64_t Sampler::num_bits() const { return data_->source->num_bits(); }
 std::uint64_t Sampler::num_detectors() const { return data_->counts.detectors; }
 std::uint64_t Sampler::num_observables() const { return data_->counts.observables; }
+double Sampler::weight() const {
+  return data_->source->faults() ? data_->source->faults()->numbers().weight() : 1;
+}
 std::string Sampler::explain() const { return data_->source->explain(); }
 
 ShotTable Sampler::sample(std::uint64_t num_shots) {

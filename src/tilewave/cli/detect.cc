@@ -12,6 +12,7 @@
 #include "tilewave/cli/output_files.h"
 #include "tilewave/cli/shot_run.h"
 #include "tilewave/cli/stim_files.h"
+#include "tilewave/cli/strata.h"
 #include "tilewave/stabilizer/sample/post_select.h"
 
 namespace tilewave::cli {
@@ -34,9 +35,11 @@ void add_detect_command(CLI::App& app) {
     bool append = false, prepend = false;
     std::string obs_out, obs_out_format = "01";
     std::optional<std::string> post_select;
+    StrataFlags strata;
   };
   auto f = std::make_shared<Flags>();
   add_sample_flags(*command, *f);
+  add_faults_flag(*command, *f);
   command->add_flag("--append_observables", f->append, "observables behind the detectors");
   command->add_flag("--prepend_observables", f->prepend,
                     "observables before the detectors (deprecated)");
@@ -45,7 +48,8 @@ void add_detect_command(CLI::App& app) {
   command->add_option("--postselect", f->post_select,
                       "keep shots in which these detectors are silent: all, numbers and ranges "
                       "such as 0,3,5-8, or a file of these; says how many were kept");
-  command->callback([f] {
+  add_strata_flags(*command, f->strata);
+  command->callback([f, command] {
     if (f->append + f->prepend + !f->obs_out.empty() > 1) {
       throw Error(ExitCode::kUsage,
                   "use one of --append_observables, --prepend_observables and --obs_out");
@@ -54,9 +58,27 @@ void add_detect_command(CLI::App& app) {
     std::uint64_t input = 0;
     const stabilizer::StabProgram program =
         read_program(f->in, stabilizer::Rotations::kKeep, stabilizer::Leakage::kKeep, &input);
-    auto options = sample_options(*f, stabilizer::ShotOutput::kDetectors);
+    SampleFlags flags = *f;
+    if (f->strata.strata) flags.out_format = "01";  // what --strata writes are no shots
+    auto options = sample_options(flags, stabilizer::ShotOutput::kDetectors);
     const bool selects = f->post_select.has_value();
     if (selects) options.must_be_zero = read_mask(*f->post_select, program.counts.detectors);
+    if (f->strata.strata) {
+      for (const char* flag : {"--faults", "--append_observables", "--prepend_observables",
+                               "--obs_out", "--first_shot", "--checkpoint", "--resume"}) {
+        if (command->count(flag) > 0) {
+          const std::string problem = "--strata makes a table of shots of its own: leave out ";
+          throw Error(ExitCode::kUsage, problem + flag);
+        }
+      }
+      std::optional<std::string> format;
+      if (command->count("--out_format") > 0) format = f->out_format;
+      return write_strata(program, options, f->strata, format, *f);
+    }
+    for (const char* flag : {"--fault_distance", "--allocation", "--confidence"}) {
+      if (command->count(flag) > 0)
+        throw Error(ExitCode::kUsage, std::string(flag) + " goes with --strata");
+    }
     Fingerprint outputs;
     outputs.add(std::string_view("detect"));
     outputs.add(std::uint64_t{f->append} << 1 | std::uint64_t{f->prepend});
@@ -65,6 +87,7 @@ void add_detect_command(CLI::App& app) {
     StimFile out(f->out, run.mode());
     const auto source = stabilizer::make_shot_source(program, options);
     if (f->explain) return out.write(source->explain());
+    say_fault_weight(*source, f->quiet);
     ShotSinkSpec detectors;
     detectors.layout.detectors = program.counts.detectors;
     detectors.file = &out;

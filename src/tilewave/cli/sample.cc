@@ -21,6 +21,7 @@ void add_sample_command(CLI::App& app) {
   };
   auto f = std::make_shared<Flags>();
   add_sample_flags(*command, *f);
+  add_faults_flag(*command, *f);
   command->add_flag("--skip_reference_sample", f->skip_reference_sample,
                     "take the noiseless shot as all zeros (it must be one)");
   command->add_flag("--skip_loop_folding", f->skip_loop_folding,
@@ -37,6 +38,7 @@ void add_sample_command(CLI::App& app) {
     StimFile out(f->out, run.mode());
     const auto source = stabilizer::make_shot_source(program, options);
     if (f->explain) return out.write(source->explain());
+    say_fault_weight(*source, f->quiet);
     ShotSinkSpec sink;
     sink.layout.measurements = program.counts.measurements;
     sink.file = &out;

@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::array<const char*, 5> kAsked = {
     "version of tilewave", "circuit or model", "command, format or choice of outputs",
-    "number of shots or seed", "engine or post-selection"};
+    "number of shots, seed or number of faults", "engine or post-selection"};
 
 std::vector<std::uint64_t> asked_of(const SampleFlags& f, std::uint64_t input,
                                     std::uint64_t outputs,
@@ -34,6 +34,8 @@ std::vector<std::uint64_t> asked_of(const SampleFlags& f, std::uint64_t input,
   format.add(outputs).add(std::string_view(f.out_format));
   shots.add(f.shots).add(f.first_shot).add(std::uint64_t{f.seed_given});
   shots.add(f.seed_given ? f.seed : 0);
+  shots.add(options.faults ? options.faults->first + 1 : 0);
+  shots.add(options.faults ? options.faults->last : 0);
   engine.add(std::string_view(f.engine)).add(std::uint64_t{options.reference});
   engine.add(std::uint64_t{options.must_be_zero.size()});
   for (const std::uint64_t word : options.must_be_zero) engine.add(word);

@@ -27,6 +27,7 @@
 #include "tilewave/settings/device.h"
 #include "tilewave/settings/engine.h"
 #include "tilewave/settings/words.h"
+#include "tilewave/stabilizer/cpu/fault_rows.h"
 #include "tilewave/stabilizer/sample/fill_shots.h"
 
 namespace tilewave::cli {
@@ -239,6 +240,22 @@ void add_sample_flags(CLI::App& command, SampleFlags& f, const std::vector<std::
   command.add_flag("--quiet", f.quiet, "no progress");
 }
 
+void add_faults_flag(CLI::App& command, SampleFlags& f) {
+  command.add_option_function<std::string>(
+      "--faults",
+      [&f](const std::string& words) { f.faults = stabilizer::parse_fault_range(words); },
+      "shots in which so many places of noise fire: 3, 3-8, or 3+ for three or more; says how "
+      "probable that is");
+}
+
+void say_fault_weight(stabilizer::ShotSource& source, bool quiet) {
+  const stabilizer::FaultRows* const faults = source.faults();
+  if (!faults || quiet) return;
+  const stabilizer::FaultNumbers& numbers = faults->numbers();
+  std::fprintf(stderr, "%s faults in a shot have probability %.10g\n",
+               words_of(numbers.asked()).c_str(), numbers.weight());
+}
+
 stabilizer::SampleOptions sample_options(const SampleFlags& f, stabilizer::ShotOutput output) {
   stabilizer::SampleOptions o;
   o.output = output;
@@ -248,6 +265,7 @@ stabilizer::SampleOptions sample_options(const SampleFlags& f, stabilizer::ShotO
   o.engine = parse_sampling_engine(f.engine);
   stabilizer::check_shot_numbers(o.first_shot, o.num_shots,
                                  "use a smaller --first_shot or --shots");
+  o.faults = f.faults;
   o.gpus = stabilizer::shot_gpus(f.device);
   o.num_threads = f.threads.value_or(o.gpus.empty() ? 1 : 0);
   if (formats::parse_shot_format(f.out_format) == formats::ShotFormat::kPtb64 &&

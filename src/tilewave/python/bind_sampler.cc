@@ -26,6 +26,7 @@
 #include "tilewave/python/rooms-inl.h"
 #include "tilewave/python/stream_rows.h"
 #include "tilewave/runtime/threads.h"
+#include "tilewave/stabilizer/cpu/fault_rows.h"
 #include "tilewave/stabilizer/model_rows.h"
 #include "tilewave/stabilizer/sample/fill_shots.h"
 #include "tilewave/stabilizer/sample/post_select.h"
@@ -74,8 +75,9 @@ class PySampler {
  public:
   PySampler(const std::string& text, const std::string& name, ShotOutput output,
             std::optional<std::uint64_t> seed, bool reference, const std::string& engine,
-            int threads, const std::string& device) {
+            int threads, const std::string& device, const std::optional<std::string>& faults) {
     options_.output = output;
+    if (faults) options_.faults = stabilizer::parse_fault_range(*faults);
     options_.num_shots = kManyShots;  // for the choice of the engine: samplers are asked again
     options_.reference = reference;
     options_.num_threads = checked_threads(threads);
@@ -213,6 +215,8 @@ class PySampler {
     return {k.attempted, k.kept, errors};
   }
 
+  /// The probability of the number of faults that shots have; 1 where any number will do.
+  double weight() const { return source_->faults() ? source_->faults()->numbers().weight() : 1; }
   const circuit::StabCounts& counts() const { return counts_; }
   std::uint64_t num_errors() const { return model_ ? model_->errors.size() : 0; }
   std::string explain() const { return source_->explain(); }
@@ -435,12 +439,12 @@ void bind_sampler(nb::module_& m) {
       "__init__",
       [](PySampler* self, const std::string& text, const std::string& name, bool detectors,
          std::optional<std::uint64_t> seed, bool reference, const std::string& engine, int threads,
-         const std::string& device) {
+         const std::string& device, const std::optional<std::string>& faults) {
         new (self) PySampler(text, name, detectors ? ShotOutput::kDetectors : ShotOutput::kRecords,
-                             seed, reference, engine, threads, device);
+                             seed, reference, engine, threads, device, faults);
       },
       "text"_a, "name"_a, "detectors"_a, "seed"_a.none(), "reference"_a, "engine"_a, "threads"_a,
-      "device"_a);
+      "device"_a, "faults"_a = nb::none());
   c.def_static(
       "_of_model",
       [](const std::string& text, const std::string& name, bool with_errors,
@@ -449,6 +453,7 @@ void bind_sampler(nb::module_& m) {
       },
       "text"_a, "name"_a, "with_errors"_a, "seed"_a.none(), "threads"_a, "device"_a);
   c.def("count_kept", &PySampler::count_kept, "shots"_a, "postselect"_a);
+  c.def_prop_ro("weight", &PySampler::weight);
   c.def(
       "sample",
       [](PySampler& self, std::uint64_t shots, std::vector<Part> parts, bool bit_packed,

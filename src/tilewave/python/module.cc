@@ -67,6 +67,7 @@ NB_MODULE(_core, m) {
   tilewave::python::bind_state(m);
   tilewave::python::bind_simulate(m);
   tilewave::python::bind_sampler(m);
+  tilewave::python::bind_strata(m);
   tilewave::python::bind_stabilizer(m);
   tilewave::python::bind_field(m);
   tilewave::python::bind_parametric(m);

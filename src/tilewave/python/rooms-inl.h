@@ -16,6 +16,7 @@ void bind_simulate(nanobind::module_& m);
 void bind_result(nanobind::module_& m);
 void bind_state(nanobind::module_& m);
 void bind_sampler(nanobind::module_& m);
+void bind_strata(nanobind::module_& m);
 void bind_stabilizer(nanobind::module_& m);
 void bind_field(nanobind::module_& m);
 void bind_parametric(nanobind::module_& m);

@@ -8,8 +8,8 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/base/saturating.h"
-#include "tilewave/stabilizer/loop_period.h"
 #include "tilewave/stabilizer/pauli_channel.h"
+#include "tilewave/stabilizer/segment_walk.h"
 #include "tilewave/stabilizer/sparse_tables.h"
 
 namespace tilewave::stabilizer {
@@ -23,7 +23,7 @@ struct SetHashHash {
   std::size_t operator()(const SetHash& h) const { return h.a; }
 };
 
-class Builder : public SensitivityVisitor {
+class Builder : public SegmentVisitor {
  public:
   Builder(const StabProgram* program, std::uint64_t num_detectors, std::uint64_t num_observables)
       : program_(program) {
@@ -88,7 +88,6 @@ class Builder : public SensitivityVisitor {
   }
 
   void coin(const Prim*, std::uint32_t, const SymptomSet& flips) override { add_coin(flips); }
-  void loop(const Prim& p, std::uint64_t iterations, SensitivityWalk& walk) override;
 
   void single(double p, const SymptomSet& set) {
     if (p == 0 || set.empty()) return;
@@ -99,7 +98,7 @@ class Builder : public SensitivityVisitor {
     }
     if (p > 0.5) {
       toggle(always_, set);
-      always_changed_ = true;
+      ++always_changes_;
       p = 1 - p;
     }
     if (p > 0) mechanism(hash_of(set), -std::log1p(-2 * p) / 2, [&] { return set; });
@@ -121,7 +120,6 @@ class Builder : public SensitivityVisitor {
     }
     chain_.clear();
   }
-  bool chain_open() const { return !chain_.empty(); }
 
  private:
   using Branches = std::vector<std::pair<double, SymptomSet>>;
@@ -136,17 +134,26 @@ class Builder : public SensitivityVisitor {
     std::vector<Branches> sites;
     std::vector<SymptomSet> coins;
   };
-  struct Instance {
-    std::size_t segment;
-    std::uint64_t shift, stride, repeats;
-  };
 
+  std::size_t new_segment() override {
+    segments_.emplace_back();
+    return segments_.size() - 1;
+  }
+  bool is_open() const override { return !chain_.empty(); }
+  std::uint64_t outside_changes() const override { return always_changes_; }
+  // Mechanisms are then a process of a higher rate.
+  bool can_multiply(std::size_t segment) const override {
+    return segments_[segment].sites.empty() && segments_[segment].coins.empty();
+  }
+  void multiply(std::size_t segment, std::uint64_t times) override {
+    for (Mechanism& m : segments_[segment].mechanisms) m.rate *= static_cast<double>(times);
+  }
   // Notes that so many symptoms are looked at.
   void spend(std::size_t symptoms) {
     work_ += symptoms;
     if (work_ > most_work_) throw TooMuchWork{};
   }
-  [[noreturn]] static void throw_too_large() {
+  [[noreturn]] void throw_too_large() const override {
     throw Error(ExitCode::kResources,
                 "the program of the sparse engine has 2^32 parts or more: use --engine frame or "
                 "shorten the REPEAT blocks");
@@ -179,11 +186,6 @@ class Builder : public SensitivityVisitor {
       segment.mechanisms[it->second].rate += rate;
     }
   }
-  void open_segment() {
-    segments_.emplace_back();
-    instances_.push_back({segments_.size() - 1, 0, 0, 1});
-  }
-
   void pauli_channel(const double* channel, int size, const BranchSets& sets) {
     for (std::size_t g = 0; g < sets.num_generators(); ++g) spend(sets.generator(g).size());
     spend(static_cast<std::size_t>(size));
@@ -239,7 +241,6 @@ class Builder : public SensitivityVisitor {
     out_.sites_per_shot += total;
   }
 
-  void repeat_instances(std::size_t first, std::uint64_t stride, std::uint64_t more);
   void often_to_coins();
   void add_groups(const Segment& segment, std::vector<std::uint32_t>* groups);
   std::uint32_t add_group(std::uint32_t width, bool fixed,
@@ -248,9 +249,8 @@ class Builder : public SensitivityVisitor {
   const StabProgram* program_;
   SparseProgram out_;
   std::vector<Segment> segments_;
-  std::vector<Instance> instances_;
   SymptomSet always_;
-  bool always_changed_ = false;
+  std::uint64_t always_changes_ = 0;
   Branches chain_;
   std::map<double, std::vector<std::vector<SparseBranch>>> pending_;
   std::array<double, 16> last_channel_{}, last_rates_{};
@@ -260,72 +260,6 @@ class Builder : public SensitivityVisitor {
 };
 
 constexpr std::size_t kTableMechanisms = 4096;  // of one group: tables of at most 100 kB
-
-// Runs the body until the sets at its end repeat, moved by the detectors of some iterations; those
-// iterations become one segment that is used again and again.
-void Builder::loop(const Prim& p, std::uint64_t iterations, SensitivityWalk& walk) {
-  LoopPeriod finder;
-  std::uint64_t k = 0;
-  while (k < iterations) {
-    const std::uint64_t left = iterations - k;
-    const std::uint64_t period = left < 3 || chain_open() ? 0 : finder.find(walk, p.a, k);
-    if (!period || left / period < 2) {
-      walk.block(p.a), ++k;
-      continue;
-    }
-    const std::size_t first_instance = instances_.size();
-    const std::uint64_t position = walk.position(), detectors = walk.num_detectors(),
-                        records = walk.num_records();
-    always_changed_ = false;
-    open_segment();
-    for (std::uint64_t i = 0; i < period; ++i) walk.block(p.a);
-    k += period;
-    const std::uint64_t stride = position - walk.position();
-    // The visitor's own state must repeat as well.
-    if (!chain_open() && !always_changed_) {
-      const std::uint64_t more = (iterations - k) / period;
-      repeat_instances(first_instance, stride, more);
-      walk.shift_detectors(p.a, more * (detectors - walk.num_detectors()),
-                           more * (records - walk.num_records()));
-      k += more * period;
-    }
-    finder.clear();
-    open_segment();
-  }
-}
-
-// The instances from `first` on happen `more` times more, each `stride` detectors earlier.
-void Builder::repeat_instances(std::size_t first, std::uint64_t stride, std::uint64_t more) {
-  const std::size_t end = instances_.size();
-  if (stride == 0) {  // nothing moves: a process of a higher rate
-    bool only_mechanisms = true;
-    for (std::size_t i = first; i < end; ++i) {
-      const Segment& s = segments_[instances_[i].segment];
-      only_mechanisms &= s.sites.empty() && s.coins.empty();
-    }
-    if (only_mechanisms) {
-      for (std::size_t i = first; i < end; ++i) {
-        for (Mechanism& m : segments_[instances_[i].segment].mechanisms)
-          m.rate *= static_cast<double>(more) + 1;
-      }
-      return;
-    }
-  }
-  if (saturating_multiply(more, end - first) >= std::uint64_t{1} << 32) throw_too_large();
-  for (std::size_t i = first; i < end; ++i) {
-    Instance& in = instances_[i];
-    if (in.repeats == 1) {
-      in.stride = stride;
-      in.repeats = more + 1;
-    } else {  // a loop inside: its copies for every further iteration
-      for (std::uint64_t m = 1; m <= more; ++m) {
-        Instance copy = instances_[i];
-        copy.shift += m * stride;
-        instances_.push_back(copy);
-      }
-    }
-  }
-}
 
 std::uint32_t Builder::add_group(std::uint32_t width, bool fixed,
                                  std::span<const Mechanism* const> members) {
@@ -390,11 +324,11 @@ void Builder::often_to_coins() {
 }
 
 SparseProgram Builder::finish() {
-  if (chain_open()) close_chain();
+  if (is_open()) close_chain();
   often_to_coins();
   std::vector<std::vector<std::uint32_t>> groups(segments_.size());
   for (std::size_t k = 0; k < segments_.size(); ++k) add_groups(segments_[k], &groups[k]);
-  for (const Instance& in : instances_) {
+  for (const SegmentInstance& in : instances_) {
     const Segment& segment = segments_[in.segment];
     for (std::uint64_t r = 0; r < in.repeats; ++r) {
       const std::uint64_t shift = in.shift + r * in.stride;
@@ -423,10 +357,7 @@ SparseProgram Builder::finish() {
   }
   for (Symptom s : always_) out_.always.push_back(bit_of(s, 0));
   for (const SparseList& c : out_.coins) out_.coin_flips_per_shot += 0.5 * c.count;
-  // A unit is so many shots that its rows fill about half of a second-level cache.
-  const std::uint64_t row = std::max<std::uint64_t>(1, out_.row_bytes());
-  set_unit(out_, static_cast<std::uint32_t>(
-                     std::clamp<int>(std::bit_width((std::uint64_t{1} << 20) / row) - 1, 6, 13)));
+  set_unit(out_, usual_unit(out_));
   for (const SparseTile& t : out_.tiles) {
     const SparseGroup& g = out_.groups[t.group];
     out_.events_per_shot += g.rate;
@@ -440,6 +371,12 @@ SparseProgram Builder::finish() {
 }
 
 }  // namespace
+
+std::uint32_t usual_unit(const SparseProgram& program) {
+  const std::uint64_t row = std::max<std::uint64_t>(1, program.row_bytes());
+  return static_cast<std::uint32_t>(
+      std::clamp<int>(std::bit_width((std::uint64_t{1} << 20) / row) - 1, 6, 13));
+}
 
 void set_unit(SparseProgram& program, std::uint32_t log2_unit) {
   program.log2_unit = log2_unit;

@@ -104,6 +104,8 @@ SparseProgram build_sparse(const StabProgram& program, SymptomKind kind);
 std::optional<SparseProgram> build_sparse_within(const StabProgram& program, SymptomKind kind,
                                                  std::uint64_t most_work);
 
+/// The binary logarithm of so many shots that their rows fill about half of a second-level cache.
+std::uint32_t usual_unit(const SparseProgram& program);
 /// Chooses how many shots a unit has, which the streams of random numbers depend on.
 void set_unit(SparseProgram& program, std::uint32_t log2_unit);
 

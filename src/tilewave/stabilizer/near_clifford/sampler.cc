@@ -25,13 +25,17 @@ struct NearCliffordSampler::Worker {
   std::vector<std::uint64_t> scratch, words;
   std::vector<std::uint8_t> bytes;
   std::unique_ptr<FrameBatch> batch;
+  FaultRows::Scratch faults;
 };
 
-NearCliffordSampler::NearCliffordSampler(NearCliffordTables tables, int num_threads)
-    : tables_(std::move(tables)), workers_(static_cast<std::size_t>(num_threads)) {
+NearCliffordSampler::NearCliffordSampler(NearCliffordTables tables, int num_threads,
+                                         std::shared_ptr<const FaultRows> faults)
+    : tables_(std::move(tables)),
+      faults_(std::move(faults)),
+      workers_(static_cast<std::size_t>(num_threads)) {
   if (const auto* sparse = std::get_if<SparseProgram>(&tables_.frames)) {
     block_shots_ = std::uint64_t{1} << sparse->log2_unit;
-    if (!has_wide_rows(*sparse)) return;
+    if (faults_ ? !faults_->is_wide() : !has_wide_rows(*sparse)) return;
     wide_ = wide_tables(*sparse);
     tables_.widen(wide_->words);
     return;
@@ -59,8 +63,12 @@ const BitRow& NearCliffordSampler::draw_leaf(std::uint64_t bits) const {
 
 void NearCliffordSampler::make_rows(Worker& w, std::uint64_t seed, std::uint64_t block) const {
   if (wide_) {
-    return run_wide_unit(std::get<SparseProgram>(tables_.frames), *wide_, seed, block,
-                         w.rows.data(), w.scratch);
+    const auto& sparse = std::get<SparseProgram>(tables_.frames);
+    run_wide_unit(sparse, *wide_, seed, block, w.rows.data(), w.scratch);
+    if (faults_) {
+      faults_->add_wide(seed, block, sparse.log2_unit, wide_->words, w.rows.data(), w.faults);
+    }
+    return;
   }
   const std::size_t row_bytes = tables_.words * sizeof(std::uint64_t);
   std::memset(w.rows.data(), 0, row_bytes * block_shots_);
@@ -69,6 +77,7 @@ void NearCliffordSampler::make_rows(Worker& w, std::uint64_t seed, std::uint64_t
     const std::size_t stride = sparse->row_bytes();
     w.bytes.resize(stride * block_shots_ + 64);
     run_sparse_unit(*sparse, seed, block, w.bytes.data(), w.scratch);
+    if (faults_) faults_->add(seed, block, sparse->log2_unit, stride, w.bytes.data(), w.faults);
     for (std::uint64_t s = 0; s < block_shots_; ++s)
       std::memcpy(rows + s * row_bytes, w.bytes.data() + s * stride, stride);
     return;

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "tilewave/stabilizer/cpu/fault_rows.h"
 #include "tilewave/stabilizer/cpu/wide_rows.h"
 #include "tilewave/stabilizer/near_clifford/history_tree.h"
 #include "tilewave/stabilizer/near_clifford/tables.h"
@@ -20,7 +21,10 @@ namespace tilewave::stabilizer {
 
 class NearCliffordSampler {
  public:
-  NearCliffordSampler(NearCliffordTables tables, int num_threads);
+  /// With `faults`, of the frame program, rows have a given number of faults; the tables' rows are
+  /// then those of its coins.
+  NearCliffordSampler(NearCliffordTables tables, int num_threads,
+                      std::shared_ptr<const FaultRows> faults = nullptr);
   ~NearCliffordSampler();
   NearCliffordSampler(const NearCliffordSampler&) = delete;
   NearCliffordSampler& operator=(const NearCliffordSampler&) = delete;
@@ -51,6 +55,7 @@ class NearCliffordSampler {
   const BitRow& draw_leaf(std::uint64_t bits) const;
 
   NearCliffordTables tables_;
+  std::shared_ptr<const FaultRows> faults_;
   const NearCliffordProgram& program_ = tables_.program;
   std::uint64_t block_shots_ = 0;
   std::optional<WideTables> wide_;  // where the sparse engine makes rows of few words

@@ -24,37 +24,46 @@ std::string followed_by(const NearCliffordTables& tables) {
 
 class NearCliffordSource : public ShotSource {
  public:
-  NearCliffordSource(NearCliffordTables tables, const SampleOptions& options)
+  NearCliffordSource(NearCliffordTables tables, const SampleOptions& options,
+                     std::shared_ptr<FaultRows> faults)
       : is_sparse_(std::holds_alternative<SparseProgram>(tables.frames)),
-        frames_work_(rows_of(tables)),
+        frames_work_(faults ? "" : rows_of(tables)),
         threads_(runtime::wanted_num_threads(options.num_threads)),
-        sampler_(std::move(tables), threads_) {}
+        faults_(std::move(faults)),
+        sampler_(std::move(tables), threads_, faults_) {}
 
   std::uint64_t num_bits() const override { return sampler_.num_bits(); }
   std::uint64_t block_shots() const override { return sampler_.block_shots(); }
   int most_threads() const override { return threads_; }
   void fill(std::uint64_t seed, std::uint64_t block, int thread, std::uint8_t* rows) override {
-    sampler_.fill(seed, block, 0, block_shots(), thread, nullptr, rows);
+    sampler_.fill(seed_of(seed), block, 0, block_shots(), thread, nullptr, rows);
   }
   void fill_part(std::uint64_t seed, std::uint64_t block, std::uint64_t first, std::uint64_t end,
                  int thread, std::uint8_t* rows) override {
-    sampler_.fill(seed, block, first, end, thread, nullptr, rows + first * row_bytes());
+    sampler_.fill(seed_of(seed), block, first, end, thread, nullptr, rows + first * row_bytes());
   }
   std::uint64_t fill_kept(std::uint64_t seed, std::uint64_t block, std::uint64_t first,
                           std::uint64_t end, int thread,
                           const std::vector<std::uint64_t>& must_be_zero,
                           std::uint8_t* rows) override {
-    return sampler_.fill(seed, block, first, end, thread, &must_be_zero, rows);
+    return sampler_.fill(seed_of(seed), block, first, end, thread, &must_be_zero, rows);
   }
+  FaultRows* faults() override { return faults_.get(); }
   std::string engine() const override { return is_sparse_ ? "sparse" : "frame"; }
   std::string explain() const override {
-    return "engine near-Clifford\n" + sampler_.explain() + frames_work_;
+    return "engine near-Clifford\n" + sampler_.explain() +
+           (faults_ ? describe(faults_->program(), faults_->numbers()) : frames_work_);
   }
 
  private:
+  std::uint64_t seed_of(std::uint64_t seed) const {
+    return faults_ ? faults_->seed_of(seed) : seed;
+  }
+
   bool is_sparse_;
   std::string frames_work_;
   int threads_;
+  std::shared_ptr<FaultRows> faults_;
   NearCliffordSampler sampler_;
 };
 
@@ -67,11 +76,18 @@ std::unique_ptr<ShotSource> make_near_clifford_source(const StabProgram& program
       compile_near_clifford(program, records ? FrameOutput::kRecords : FrameOutput::kDetectors);
   SampleOptions of_rows = options;  // records are detectors there
   of_rows.output = ShotOutput::kDetectors;
-  auto frames = choose_engine(compiled.frame, of_rows);
   std::vector<std::uint64_t> reference;
   if (records && options.reference) reference = compiled.reference;
+  if (options.faults) {
+    auto faults = std::make_shared<FaultRows>(build_faults(compiled.frame, SymptomKind::kDetectors),
+                                              *options.faults);
+    NearCliffordTables tables(std::move(compiled), faults->program().coins, std::move(reference));
+    return std::make_unique<NearCliffordSource>(std::move(tables), options, std::move(faults));
+  }
+  auto frames = choose_engine(compiled.frame, of_rows);
   NearCliffordTables tables(std::move(compiled), std::move(frames), std::move(reference));
-  if (options.gpus.empty()) return std::make_unique<NearCliffordSource>(std::move(tables), options);
+  if (options.gpus.empty())
+    return std::make_unique<NearCliffordSource>(std::move(tables), options, nullptr);
   const auto shared = std::make_shared<const NearCliffordTables>(std::move(tables));
   const bool is_sparse = std::holds_alternative<SparseProgram>(shared->frames);
   return make_gpu_source(

@@ -6,6 +6,7 @@
 #include "tilewave/base/saturating.h"
 #include "tilewave/runtime/threads.h"
 #include "tilewave/stabilizer/bit_transpose.h"
+#include "tilewave/stabilizer/cpu/fault_rows.h"
 #include "tilewave/stabilizer/cpu/frame_run.h"
 #include "tilewave/stabilizer/cpu/sparse_run.h"
 #include "tilewave/stabilizer/cuda/gpu_run.h"
@@ -21,6 +22,16 @@
 namespace tilewave::stabilizer {
 namespace {
 
+// The noiseless shot, where there is one, to all rows.
+void add_reference(const std::vector<std::uint64_t>& reference, std::uint64_t row_bytes,
+                   std::uint64_t num_rows, std::uint8_t* rows) {
+  if (reference.empty()) return;
+  const auto* bits = reinterpret_cast<const std::uint8_t*>(reference.data());
+  for (std::uint64_t s = 0; s < num_rows; ++s) {
+    for (std::uint64_t k = 0; k < row_bytes; ++k) rows[s * row_bytes + k] ^= bits[k];
+  }
+}
+
 class SparseSource : public ShotSource {
  public:
   SparseSource(SparseProgram program, std::vector<std::uint64_t> reference)
@@ -30,12 +41,7 @@ class SparseSource : public ShotSource {
   void fill(std::uint64_t seed, std::uint64_t block, int, std::uint8_t* rows) override {
     thread_local std::vector<std::uint64_t> scratch;
     run_sparse_unit(program_, seed, block, rows, scratch);
-    if (reference_.empty()) return;
-    const auto* bits = reinterpret_cast<const std::uint8_t*>(reference_.data());
-    const std::uint64_t bytes = row_bytes();
-    for (std::uint64_t s = 0; s < block_shots(); ++s) {
-      for (std::uint64_t k = 0; k < bytes; ++k) rows[s * bytes + k] ^= bits[k];
-    }
+    add_reference(reference_, row_bytes(), block_shots(), rows);
   }
   std::string engine() const override { return "sparse"; }
   std::string explain() const override { return "engine sparse\n" + describe(program_); }
@@ -43,6 +49,38 @@ class SparseSource : public ShotSource {
  private:
   SparseProgram program_;
   std::vector<std::uint64_t> reference_;
+};
+
+class FaultSource : public ShotSource {
+ public:
+  FaultSource(std::shared_ptr<FaultRows> faults, std::vector<std::uint64_t> reference,
+              int num_threads)
+      : faults_(std::move(faults)),
+        reference_(std::move(reference)),
+        scratch_(static_cast<std::size_t>(num_threads)) {}
+  std::uint64_t num_bits() const override { return coins().num_bits; }
+  std::uint64_t block_shots() const override { return std::uint64_t{1} << coins().log2_unit; }
+  int most_threads() const override { return static_cast<int>(scratch_.size()); }
+  void fill(std::uint64_t seed, std::uint64_t block, int thread, std::uint8_t* rows) override {
+    FaultRows::Scratch& scratch = scratch_[static_cast<std::size_t>(thread)];
+    const std::uint64_t of_range = faults_->seed_of(seed);
+    run_sparse_unit(coins(), of_range, block, rows, scratch.words);
+    faults_->add(of_range, block, coins().log2_unit, row_bytes(), rows, scratch);
+    add_reference(reference_, row_bytes(), block_shots(), rows);
+  }
+  FaultRows* faults() override { return faults_.get(); }
+  std::string engine() const override { return "sparse"; }
+  std::string explain() const override {
+    return "engine sparse\nshots a unit " + std::to_string(block_shots()) + "\n" +
+           describe(faults_->program(), faults_->numbers());
+  }
+
+ private:
+  const SparseProgram& coins() const { return faults_->program().coins; }
+
+  std::shared_ptr<FaultRows> faults_;
+  std::vector<std::uint64_t> reference_;
+  std::vector<FaultRows::Scratch> scratch_;  // of threads
 };
 
 class FrameSource : public ShotSource {
@@ -108,6 +146,17 @@ std::unique_ptr<ShotSource> sparse_source(SparseProgram program,
       "engine sparse\n" + describe(program));
 }
 
+// The sparse engine on the CPU alone draws a given number of faults.
+void check_faults(const StabProgram& program, const SampleOptions& options) {
+  const std::string shots = program.name + ": shots with a given number of faults ";
+  if (!options.gpus.empty())
+    throw Error(ExitCode::kUsage, shots + "are made on the CPU: use --device cpu");
+  if (options.engine == Engine::kFrame) {
+    throw Error(ExitCode::kUsage,
+                shots + "come from the sparse engine: use --engine sparse or auto");
+  }
+}
+
 // The frame engine on the CPU alone runs leakage.
 void check_leakage(const StabProgram& program, const SampleOptions& options) {
   const std::string circuit = program.name + ": the circuit has leakage";
@@ -158,6 +207,7 @@ std::vector<DeviceShots> ShotSource::keep_on_device(const ShotRange&, const std:
 
 std::unique_ptr<ShotSource> make_shot_source(const StabProgram& program,
                                              const SampleOptions& options) {
+  if (options.faults) check_faults(program, options);
   if (program.has_leakage) check_leakage(program, options);
   if (program.num_rotations > 0) return make_near_clifford_source(program, options);
   const bool records = options.output == ShotOutput::kRecords;
@@ -166,6 +216,12 @@ std::unique_ptr<ShotSource> make_shot_source(const StabProgram& program,
   const std::uint64_t num_bits =
       records ? program.counts.measurements
               : saturating_add(program.counts.detectors, program.counts.observables);
+  if (options.faults) {
+    const auto kind = records ? SymptomKind::kRecords : SymptomKind::kDetectors;
+    return std::make_unique<FaultSource>(
+        std::make_shared<FaultRows>(build_faults(program, kind), *options.faults),
+        std::move(reference), runtime::wanted_num_threads(options.num_threads));
+  }
   auto chosen = choose_engine(program, options);
   if (auto* sparse = std::get_if<SparseProgram>(&chosen))
     return sparse_source(std::move(*sparse), std::move(reference), options.gpus);

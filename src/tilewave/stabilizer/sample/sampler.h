@@ -6,6 +6,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "tilewave/formats/shots/byte_buffer.h"
 #include "tilewave/settings/engine.h"
 #include "tilewave/stabilizer/device_shots.h"
+#include "tilewave/stabilizer/fault_numbers.h"
 #include "tilewave/stabilizer/sparse_program.h"
 #include "tilewave/stabilizer/stab_program.h"
 
@@ -33,7 +35,11 @@ struct SampleOptions {
   bool reference = true;         ///< kRecords: false takes the noiseless shot as all zeros
   /// run_shots() keeps shots in which none of these bits (b at word b / 64) is set; empty: all.
   std::vector<std::uint64_t> must_be_zero;
+  /// Shots with so many faults (fault_sites.h), drawn given that they have them.
+  std::optional<FaultRange> faults;
 };
+
+class FaultRows;
 
 /// Makes the rows of shots; rows of one seed and shot are the same whatever the block or thread.
 class ShotSource {
@@ -88,6 +94,9 @@ class ShotSource {
                                                   const std::vector<BitRange>& parts,
                                                   DeviceLayout layout,
                                                   const std::vector<std::uint64_t>& must_be_zero);
+  /// Where the options named a number of faults: how they are drawn, which may be changed between
+  /// calls; else null.
+  virtual FaultRows* faults() { return nullptr; }
   /// "frame" or "sparse".
   virtual std::string engine() const = 0;
   virtual std::string explain() const = 0;
@@ -97,7 +106,7 @@ class ShotSource {
 
 /// Picks the engine by cost (or as told) and compiles for it; a program with rotations takes the
 /// near-Clifford engine, whose rows the engine chosen makes. Throws Error(kResources) where the
-/// circuit is too large for the engine.
+/// circuit is too large for the engine, Error(kUsage) where what options ask for does not go together.
 std::unique_ptr<ShotSource> make_shot_source(const StabProgram& program,
                                              const SampleOptions& options);
 /// The threads that fill blocks of a source where a caller asks for so many; 0: all.

@@ -1,0 +1,525 @@
+// Shots with a given number of faults: the numbers of faults against sums over all sets of places,
+// the shots against full enumeration (enumerator.h, which counts the faults of every branch), what is
+// drawn against what must come out with a fixed probability, and estimates of strata.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <random>
+#include <sstream>
+
+#include "stabilizer/enumerator.h"
+#include "stabilizer/random_circuit.h"
+#include "stabilizer/shot_counts.h"
+#include "tilewave/base/error.h"
+#include "tilewave/circuit/code_circuits.h"
+#include "tilewave/language/stim/text.h"
+#include "tilewave/stabilizer/cpu/fault_rows.h"
+#include "tilewave/stabilizer/sample/post_select.h"
+#include "tilewave/stabilizer/sample/strata.h"
+
+namespace tilewave::stabilizer {
+namespace {
+
+constexpr double kMostSigma = 5.5;  // of some thousand comparisons
+
+// P(K = k), k = 0 ... n, place by place, in long double.
+std::vector<long double> place_by_place(const std::vector<FaultClass>& classes) {
+  std::vector<long double> p = {1};
+  for (const FaultClass& c : classes) {
+    const long double q = c.probability;
+    for (std::uint64_t i = 0; i < c.count; ++i) {
+      p.push_back(0);
+      for (std::size_t k = p.size() - 1; k > 0; --k) p[k] = p[k] * (1 - q) + p[k - 1] * q;
+      p[0] *= 1 - q;
+    }
+  }
+  return p;
+}
+
+std::unique_ptr<ShotSource> source_of(const StabProgram& program, ShotOutput output,
+                                      FaultRange faults, int threads = 1) {
+  SampleOptions options;
+  options.output = output;
+  options.num_threads = threads;
+  options.faults = faults;
+  return make_shot_source(program, options);
+}
+
+TEST(Faults, numbers_are_those_of_sums_over_all_sets) {
+  const std::vector<std::vector<FaultClass>> cases = {
+      {{0.001, 500}},
+      {{0.001, 300}, {0.002, 77}, {0.3, 5}, {0.9, 2}, {1, 3}},
+      {{1e-9, 40}, {1e-4, 10}, {0.5, 20}},
+      {{0.02, 1}, {0.03, 1}, {0.05, 1}, {0.07, 1}, {0.11, 1}, {0.13, 1}, {0.17, 1}},
+      {{0.999, 50}, {0.4, 50}},
+      {{1, 4}},
+      {},
+  };
+  for (const auto& classes : cases) {
+    const std::vector<long double> want = place_by_place(classes);
+    const std::uint64_t most = want.size() - 1;
+    long double above = 0;
+    for (std::uint64_t k = most + 1; k-- > 0;) {
+      above += want[k];
+      if (want[k] == 0) continue;
+      // Each number for itself: odds are tilted towards it.
+      const FaultNumbers one(classes, {k, k});
+      if (want[k] > 1e-300L) {
+        EXPECT_NEAR(one.weight() / static_cast<double>(want[k]), 1, 2e-12) << k;
+      }
+      const FaultNumbers more(classes, {k, FaultRange::kNoLimit});
+      if (above > 1e-300L) {
+        EXPECT_NEAR(more.weight() / static_cast<double>(above), 1, 2e-12) << k;
+      }
+    }
+    const FaultNumbers all(classes, {});
+    for (std::size_t j = 0; j < all.probabilities().size(); ++j) {
+      EXPECT_NEAR(all.probabilities()[j], static_cast<double>(want[all.range().first + j]), 1e-14);
+    }
+    EXPECT_THROW(FaultNumbers(classes, {most + 1, most + 1}), Error);
+  }
+}
+
+// A million places: what can be said in closed form.
+TEST(Faults, numbers_of_a_million_places) {
+  constexpr std::uint64_t kPlaces = 1'000'000;
+  const auto log_binomial = [](std::uint64_t k, long double p) {
+    long double sum = static_cast<long double>(kPlaces - k) * std::log1p(-p);
+    for (std::uint64_t j = 0; j < k; ++j)
+      sum += std::log(p * static_cast<long double>(kPlaces - j) / static_cast<long double>(j + 1));
+    return sum;
+  };
+  for (const double p : {1e-6, 1e-3}) {
+    for (const std::uint64_t k : {0u, 1u, 3u, 900u, 1000u, 1300u}) {
+      const FaultNumbers numbers({{p, kPlaces}}, {k, k});
+      const long double want = log_binomial(k, p);
+      if (want < -700) continue;
+      EXPECT_NEAR(numbers.weight() / static_cast<double>(std::exp(want)), 1, 1e-10)
+          << p << " " << k;
+    }
+  }
+  // Far below what a double holds the weight is 0, and shots can be drawn all the same.
+  EXPECT_EQ(FaultNumbers({{1e-3, kPlaces}}, {2, 2}).weight(), 0);
+  // All probabilities different; the exact mean and variance.
+  std::vector<FaultClass> classes;
+  double mean = 0, variance = 0;
+  for (std::uint64_t i = 0; i < 100'000; ++i) {
+    const double p = 1e-5 * (1 + static_cast<double>(i) / 1e5);
+    classes.push_back({p, 1});
+    mean += p, variance += p * (1 - p);
+  }
+  const FaultNumbers numbers(classes, {});
+  double have_mean = 0, have_square = 0;
+  for (std::size_t k = 0; k < numbers.probabilities().size(); ++k) {
+    have_mean += static_cast<double>(k) * numbers.probabilities()[k];
+    have_square += static_cast<double>(k * k) * numbers.probabilities()[k];
+  }
+  EXPECT_NEAR(numbers.weight(), 1, 1e-12);
+  EXPECT_NEAR(have_mean, mean, 1e-11);
+  EXPECT_NEAR(have_square - have_mean * have_mean, variance, 1e-11);
+}
+
+TEST(Faults, words) {
+  EXPECT_EQ(parse_fault_range("3"), (FaultRange{3, 3}));
+  EXPECT_EQ(parse_fault_range("3-8"), (FaultRange{3, 8}));
+  EXPECT_EQ(parse_fault_range("3+"), (FaultRange{3, FaultRange::kNoLimit}));
+  for (const char* words : {"", "x", "-3", "3-", "8-3", "3+1", "3-8+", "99999999999999999999"})
+    EXPECT_THROW(parse_fault_range(words), Error) << words;
+  EXPECT_EQ(words_of({3, 3}), "3");
+  EXPECT_EQ(words_of({3, 8}), "3-8");
+  EXPECT_EQ(words_of({3, FaultRange::kNoLimit}), "3+");
+}
+
+// The reference's numbers of faults in cultivation (Poisson numbers of mean 0.518 and 3.564 there).
+StabProgram file_program(const std::string& name) {
+  std::ifstream in(std::string(TW_NEAR_CLIFFORD_DATA) + "/" + name);
+  std::stringstream text;
+  text << in.rdbuf();
+  return lower(language::parse_stim(text.str()), name, Rotations::kKeep);
+}
+
+TEST(Faults, cultivation_has_the_published_numbers_of_faults) {
+  const auto d3 = source_of(file_program("msc_d3_inject_cultivate_p1e-3.stim"),
+                            ShotOutput::kDetectors, {3, FaultRange::kNoLimit});
+  EXPECT_EQ(d3->faults()->program().num_places(), 518u);
+  EXPECT_NEAR(d3->faults()->numbers().weight(), 0.0158, 1e-4);
+  const auto d5 = source_of(file_program("msc_d5_inject_cultivate_p1e-3.stim"),
+                            ShotOutput::kDetectors, {5, FaultRange::kNoLimit});
+  EXPECT_EQ(d5->faults()->program().num_places(), 3564u);
+  EXPECT_NEAR(d5->faults()->numbers().weight(), 0.29, 5e-3);
+}
+
+// Every record is a place's own bit, so a shot says which places fired: any set of k places must come
+// as often as its odds say.
+TEST(Faults, sets_of_places_have_the_conditional_distribution) {
+  constexpr std::uint64_t kShots = 1 << 17;
+  const char* const circuits[] = {
+      "X_ERROR(0.01) 0 1 2 3 4 5 6\nM 0 1 2 3 4 5 6",
+      "X_ERROR(0.01) 0 1 2\nX_ERROR(0.02) 3\nM(0.3) 4 5\nX_ERROR(0.7) 6\nM 0 1 2 3 6",
+      "X_ERROR(0.1) 0\nX_ERROR(0.11) 1\nX_ERROR(0.12) 2\nX_ERROR(0.13) 3\nX_ERROR(0.14) 4\nM 0 1 2 "
+      "3 "
+      "4",
+      "X_ERROR(1) 0 1\nX_ERROR(0.01) 2 3 4\nX_ERROR(0.5) 5\nM 0 1 2 3 4 5",
+      "REPEAT 6 {\nR 0\nX_ERROR(0.03) 0\nM 0\n}\nREPEAT 2 {\nR 0\nX_ERROR(0.2) 0\nM 0\n}",
+  };
+  for (const char* text : circuits) {
+    const StabProgram program = lower(language::parse_stim(text));
+    // The places of a circuit are what its records are: from the distribution without a condition.
+    const auto exact = Enumerator(language::parse_stim(text)).distribution();
+    const auto faults = [](const std::string& bits) {
+      return static_cast<std::uint64_t>(std::count(bits.begin(), bits.end(), '1'));
+    };
+    for (const FaultRange range : {FaultRange{2, 2}, {3, 3}, {2, 4}, {3, FaultRange::kNoLimit}}) {
+      Distribution given;
+      double weight = 0;
+      for (const auto& [bits, p] : exact) {
+        if (faults(bits) < range.first || faults(bits) > range.last) continue;
+        given[bits] = p;
+        weight += p;
+      }
+      for (auto& [bits, p] : given) p /= weight;
+      const auto source = source_of(program, ShotOutput::kRecords, range);
+      EXPECT_NEAR(source->faults()->numbers().weight() / weight, 1, 1e-9);
+      EXPECT_LT(deviation(given, count(*source, 7, kShots), kShots), kMostSigma)
+          << words_of(range) << " faults in\n"
+          << text;
+    }
+  }
+}
+
+// Long lists of faults go another way than short ones (fault_rows.cc).
+TEST(Faults, many_faults_of_many_places) {
+  const StabProgram program =
+      lower(language::parse_stim("REPEAT 1000 {\nR 0\nX_ERROR(0.05) 0\nM 0\n}"));
+  for (const std::uint64_t k : {16u, 17u, 500u, 999u, 1000u}) {
+    const auto source = source_of(program, ShotOutput::kRecords, {k, k});
+    std::vector<std::uint8_t> rows(source->block_shots() * source->row_stride() + 64);
+    std::vector<std::uint64_t> ones(1000);
+    source->fill(3, 1, 0, rows.data());
+    for (std::uint64_t s = 0; s < source->block_shots(); ++s) {
+      const std::uint8_t* row = rows.data() + s * source->row_stride();
+      std::uint64_t sum = 0;
+      for (std::size_t b = 0; b < ones.size(); ++b) {
+        const bool set = (row[b / 8] >> (b % 8)) & 1;
+        sum += set, ones[b] += set;
+      }
+      ASSERT_EQ(sum, k);
+    }
+    const double share = static_cast<double>(k) / 1000,
+                 expected = share * static_cast<double>(source->block_shots()),
+                 sigma = std::sqrt(expected * (1 - share));
+    for (const std::uint64_t n : ones)
+      EXPECT_LE(std::abs(static_cast<double>(n) - expected), kMostSigma * sigma + 1e-9);
+  }
+}
+
+// Rows of more than 512 bits beside amplitudes.
+TEST(Faults, long_rows_beyond_clifford) {
+  const StabProgram program =
+      lower(language::parse_stim("H 0\nT 0\nH 0\nM 0\nREPEAT 600 {\nR 1\nX_ERROR(0.01) 1\nM 1\n}"),
+            "<circuit>", Rotations::kKeep);
+  const auto source = source_of(program, ShotOutput::kRecords, {3, 3});
+  std::vector<std::uint8_t> rows(source->block_shots() * source->row_stride() + 64);
+  source->fill(3, 1, 0, rows.data());
+  double first = 0;
+  for (std::uint64_t s = 0; s < source->block_shots(); ++s) {
+    const std::string bits = bits_of(rows.data() + s * source->row_stride(), source->num_bits());
+    first += bits[0] == '1';
+    ASSERT_EQ(std::count(bits.begin() + 1, bits.end(), '1'), 3);
+  }
+  const auto shots = static_cast<double>(source->block_shots());
+  const double p = 0.5 - std::sqrt(0.125);  // sin^2(pi / 8)
+  EXPECT_LE(std::abs(first - p * shots), kMostSigma * std::sqrt(shots * p * (1 - p)));
+}
+
+const char* const kCircuits[] = {
+    "H 0\nDEPOLARIZE1(0.3) 0\nPAULI_CHANNEL_1(0.1, 0.2, 0.3) 1 0\nMX(0.1) 0\nM !1\nMX 1\nMX 1",
+    "H 0\nCX 0 1\nDEPOLARIZE2(0.4) 0 1\nMXX 0 1\nMZZ(0.2) 0 !1\nM 0 1",
+    "RX 0\nRY 1\nPAULI_CHANNEL_2(.01,.02,.03,.04,.05,.06,.07,.01,.02,.03,.04,.05,.06,.07,.08) 0 1\n"
+    "MX 0\nMY 1\nM 0 1",
+    "E(0.3) X0 Z1\nELSE_CORRELATED_ERROR(0.5) Y1 X2\nELSE_CORRELATED_ERROR(0.25) X0\nM 0 1 2\n"
+    "E(0.1) X0\nM 0",
+    "E(0.4) X0\nH 1\nM 1\nELSE_CORRELATED_ERROR(0.5) X2\nM 0 2",
+    "REPEAT 2 {\nE(0.4) X0\nELSE_CORRELATED_ERROR(0.5) X1\nMR 0\n}\nM 1",
+    "REPEAT 2 {\nHERALDED_ERASE(0.3) 0 1\nCX rec[-1] 2 rec[-2] 0\nM 0\n}\nM 1 2",
+    "RX 0\nHERALDED_PAULI_CHANNEL_1(0.1, 0.2, 0.05, 0.15) 0 1\nCZ rec[-2] 0\nMX 0\nM 1",
+    "H 0\nMR(0.25) 0 0 !0\nH 0\nM 0\nM 0",
+    "H 0\nDEPOLARIZE1(0.2) 0 1\nMPP(0.1) X0*X1*!Z2 Z0*Z1 X0*X0*Z1\nM 0 1 2",
+    "MPAD(0.25) 0 1\nX 0\nM 0\nCY rec[-1] 1\nCX rec[-3] 1\nM 1\nMX 1",
+    "REPEAT 5 {\nH 0\nS 0\nCX 0 1\nDEPOLARIZE1(0.1) 1\nSWAP 0 1\nM(0.05) 0\n}",
+    // noise that flips nothing counts
+    "X_ERROR(0.2) 0\nMX 0\nZ_ERROR(0.3) 1\nM 1\nX_ERROR(0.1) 1\nM 1",
+    // beyond Clifford
+    "H 0\nDEPOLARIZE1(0.2) 0\nT 0\nZ_ERROR(0.1) 0\nCX 0 1\nDEPOLARIZE2(0.1) 0 1\nH 0\nM(0.05) "
+    "0\nMY 1",
+    "H 0 1\nT 0\nE(0.2) X0\nELSE_CORRELATED_ERROR(0.3) Y0 Z1\nR_ZZ(0.3) 0 1\nHERALDED_ERASE(0.2) "
+    "0\n"
+    "H 0 1\nX_ERROR(0.6) 1\nM 0 1",
+};
+
+void compare_with_enumeration(const std::string& text, std::uint64_t seed, std::uint64_t shots) {
+  const StabilizerCircuit circuit = language::parse_stim(text);
+  const auto exact = Enumerator(circuit).distribution_by_faults();
+  const StabProgram program = lower(circuit, "<circuit>", Rotations::kKeep);
+  std::vector<FaultRange> ranges = {{2, FaultRange::kNoLimit}, {1, 3}};
+  for (const auto& [k, records] : exact) {
+    if (k < 4) ranges.push_back({k, k});
+  }
+  for (const FaultRange range : ranges) {
+    Distribution given;
+    double weight = 0;
+    for (const auto& [k, records] : exact) {
+      if (k < range.first || k > range.last) continue;
+      for (const auto& [bits, p] : records) given[bits] += p, weight += p;
+    }
+    if (weight < 1e-9) continue;
+    for (auto& [bits, p] : given) p /= weight;
+    const auto source = source_of(program, ShotOutput::kRecords, range);
+    EXPECT_NEAR(source->faults()->numbers().weight() / weight, 1, 1e-6) << text;
+    EXPECT_LT(deviation(given, count(*source, seed, shots), shots), kMostSigma)
+        << words_of(range) << " faults, seed " << seed << ", in\n"
+        << text;
+  }
+}
+
+TEST(Faults, shots_have_the_conditional_distribution_of_every_channel) {
+  for (const char* text : kCircuits) compare_with_enumeration(text, 5, 1 << 16);
+}
+
+TEST(Faults, random_circuits_have_the_conditional_distribution) {
+  const char* more = std::getenv("TW_NEAR_CLIFFORD_CIRCUITS");
+  const int circuits = more ? std::atoi(more) : 40;
+  for (int k = 0; k < circuits; ++k) {
+    const std::string text =
+        RandomCircuit(static_cast<std::uint64_t>(1000 + k)).text(2 + k % 4, 14 + k % 12, {});
+    compare_with_enumeration(text, static_cast<std::uint64_t>(k), 1 << 14);
+  }
+}
+
+// Numbers of faults weighed by their probabilities give back the circuit: a surface code whose loop is
+// folded, all detectors, against shots without a condition.
+TEST(Faults, weighted_strata_of_a_folded_code_are_its_shots) {
+  circuit::CodeOptions o;
+  o.distance = 3, o.rounds = 40;
+  o.after_clifford_depolarization = o.before_measure_flip_probability = 0.001;
+  o.after_reset_flip_probability = o.before_round_data_depolarization = 0.002;
+  const StabProgram program = lower(circuit::code_circuit("surface_code", "rotated_memory_z", o));
+  constexpr std::uint64_t kBlocks = 40;
+  const auto rates = [&](ShotSource& source, std::uint64_t blocks) {
+    std::vector<double> ones(source.num_bits());
+    std::vector<std::uint8_t> rows(source.block_shots() * source.row_stride() + 64);
+    for (std::uint64_t b = 0; b < blocks; ++b) {
+      source.fill(9, b, 0, rows.data());
+      for (std::uint64_t s = 0; s < source.block_shots(); ++s) {
+        const std::uint8_t* row = rows.data() + s * source.row_stride();
+        for (std::size_t k = 0; k < ones.size(); ++k) ones[k] += (row[k / 8] >> (k % 8)) & 1;
+      }
+    }
+    for (double& n : ones) n /= static_cast<double>(blocks * source.block_shots());
+    return ones;
+  };
+  SampleOptions options;
+  options.num_threads = 1;
+  const auto plain = make_shot_source(program, options);
+  const std::vector<double> want = rates(*plain, kBlocks);
+  const auto source = source_of(program, ShotOutput::kDetectors, {});
+  EXPECT_TRUE(source->faults()->program().moves);  // the loop is folded
+  std::vector<double> have(want.size()), variance(want.size());
+  for (const FaultRange range : {FaultRange{0, 3}, {4, 4}, {5, 9}, {10, FaultRange::kNoLimit}}) {
+    source->faults()->set_range(range);
+    const double weight = source->faults()->numbers().weight();
+    const std::vector<double> part = rates(*source, kBlocks);
+    const auto shots = static_cast<double>(kBlocks * source->block_shots());
+    for (std::size_t k = 0; k < have.size(); ++k) {
+      have[k] += weight * part[k];
+      variance[k] += weight * weight * part[k] * (1 - part[k]) / shots;
+    }
+  }
+  const auto shots = static_cast<double>(kBlocks * plain->block_shots());
+  for (std::size_t k = 0; k < have.size(); ++k) {
+    const double sigma = std::sqrt(variance[k] + want[k] * (1 - want[k]) / shots);
+    EXPECT_LE(std::abs(have[k] - want[k]), kMostSigma * sigma) << k;
+  }
+}
+
+TEST(Faults, shots_depend_on_the_seed_alone) {
+  const StabProgram program = file_program("msc_d3_inject_cultivate_p1e-3.stim");
+  const auto one = source_of(program, ShotOutput::kDetectors, {3, 3}, 1),
+             other = source_of(program, ShotOutput::kDetectors, {0, 8}, 2);
+  const std::uint64_t bytes = one->block_shots() * one->row_stride();
+  std::vector<std::uint8_t> a(bytes + 64), b(bytes + 64), c(bytes + 64);
+  one->fill(4, 6, 0, a.data());
+  other->fill(4, 6, 1, b.data());
+  EXPECT_NE(a, b);
+  other->faults()->set_range({3, 3});
+  other->fill(4, 6, 1, b.data());
+  other->fill(5, 6, 1, c.data());
+  EXPECT_EQ(a, b);
+  EXPECT_NE(a, c);
+}
+
+TEST(Faults, what_cannot_be_drawn_is_refused) {
+  const auto refused = [](const char* text, SampleOptions options) {
+    const StabProgram program =
+        lower(language::parse_stim(text), "c.stim", Rotations::kKeep, Leakage::kKeep);
+    try {
+      make_shot_source(program, options);
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  SampleOptions options;
+  options.faults = FaultRange{3, 3};
+  EXPECT_NE(refused("X_ERROR(0.1) 0 1\nM 0 1", options).find("2 places of noise"),
+            std::string::npos);
+  EXPECT_NE(refused("LEAKAGE(0.1) 0\nX_ERROR(0.1) 0 1 2\nM 0", options).find("leakage"),
+            std::string::npos);
+  options.faults = FaultRange{0, 0};  // 0.7 + 0.2 + 0.1 is 1 - 1e-16
+  EXPECT_NE(
+      refused("PAULI_CHANNEL_1(0.7, 0.2, 0.1) 0\nM 0", options).find("1 of which always fire"),
+      std::string::npos);
+  options.engine = Engine::kFrame;
+  EXPECT_NE(refused("X_ERROR(0.1) 0 1 2\nM 0", options).find("--engine sparse"), std::string::npos);
+  options.engine = Engine::kAuto;
+  options.gpus = {0};
+  EXPECT_NE(refused("X_ERROR(0.1) 0 1 2\nM 0", options).find("--device cpu"), std::string::npos);
+}
+
+// ---- strata
+
+TEST(Strata, words_cover_all_numbers) {
+  const auto source = source_of(lower(language::parse_stim("X_ERROR(1) 0\nX_ERROR(0.1) 1 2 3 4 5\n"
+                                                           "M 0 1 2 3 4 5")),
+                                ShotOutput::kRecords, {});
+  const auto words = [&](const char* text, std::uint64_t distance = 0) {
+    std::string out;
+    for (const FaultRange& r : parse_strata(text, *source->faults(), distance))
+      out += (out.empty() ? "" : " ") + words_of(r);
+    return out;
+  };
+  EXPECT_EQ(words("2-3"), "1 2 3 4+");
+  EXPECT_EQ(words("2,5"), "1 2 3-4 5 6+");
+  EXPECT_EQ(words("4+,1-2"), "1 2 3 4+");
+  EXPECT_EQ(words("4-5", 3), "1-2 3 4 5 6+");
+  EXPECT_EQ(words("0+"), "1+");
+  EXPECT_EQ(words("auto"), "1 2 3 4 5 6");
+  EXPECT_EQ(words("auto", 4), "1-3 4 5 6");
+  for (const char* text : {"", "3,3", "2-4,4+", "7", "x", "0-9999"})
+    EXPECT_THROW(words(text), Error) << text;
+  EXPECT_THROW(words("1+", 3), Error);
+}
+
+TEST(Strata, gamma_distribution) {
+  EXPECT_NEAR(gamma_share(1, 2), 1 - std::exp(-2.0), 1e-14);
+  EXPECT_NEAR(gamma_share(0.5, 0.5), std::erf(std::sqrt(0.5)), 1e-14);
+  EXPECT_NEAR(gamma_share(3, 10), 1 - std::exp(-10.0) * (1 + 10 + 50), 1e-14);
+  // chi-square of tables: the quantile of n degrees of freedom is twice that of the shape n / 2
+  EXPECT_NEAR(2 * gamma_quantile(0.5, 0.95), 3.841458820694124, 1e-11);
+  EXPECT_NEAR(2 * gamma_quantile(2.5, 0.95), 11.070497693516351, 1e-11);
+  EXPECT_NEAR(2 * gamma_quantile(5, 0.95), 18.307038053275146, 1e-11);
+  for (const double shape : {0.3, 4.0, 250.0, 2e5, 3e7}) {
+    for (const double share : {0.001, 0.025, 0.5, 0.975}) {
+      EXPECT_NEAR(gamma_share(shape, gamma_quantile(shape, share)), share, 1e-8) << shape;
+    }
+  }
+  // Poisson intervals of tables (Garwood 1936): 0, 3 and 10 events
+  const auto events = [](double n) { return weighted_interval(n * 1e-9, n * 1e-18, 1e-9, 0.95); };
+  EXPECT_NEAR(events(0).high, 3.688879e-9, 1e-15);
+  EXPECT_NEAR(events(3).low, 0.618672e-9, 1e-15);
+  EXPECT_NEAR(events(3).high, 8.767273e-9, 1e-15);
+  EXPECT_NEAR(events(10).low, 4.795389e-9, 1e-15);
+  EXPECT_NEAR(events(10).high, 18.390356e-9, 1e-15);
+  const Estimate most = weighted_interval(1, 0, 1e-3, 0.95);
+  EXPECT_EQ(most.high, 1);
+  EXPECT_NEAR(most.low, 1 - 3.688879e-3, 1e-9);
+}
+
+StrataTable table_of(const StabProgram& program, const char* words, StrataOptions options,
+                     int threads = 1) {
+  const auto source = source_of(program, ShotOutput::kDetectors, {}, threads);
+  options.num_detectors = program.counts.detectors;
+  options.num_observables = program.counts.observables;
+  options.num_threads = threads;
+  const auto strata = parse_strata(words, *source->faults(), options.fault_distance);
+  return sample_strata(*source, strata, options, [](std::uint64_t) { return true; });
+}
+
+// A repetition code of five bits: a shot is wrong where three or more are flipped, and then kept where
+// the two watched checks are silent. All in closed form, by enumeration of the 2^5 errors.
+TEST(Strata, intervals_cover_the_exact_rates) {
+  constexpr double p = 0.01;
+  const StabProgram program = lower(language::parse_stim(
+      "X_ERROR(0.01) 0 1 2 3 4\nM 0 1 2 3 4\nDETECTOR rec[-1] rec[-2]\nDETECTOR rec[-4] rec[-5]\n"
+      "OBSERVABLE_INCLUDE(0) rec[-1]\nOBSERVABLE_INCLUDE(1) rec[-3]"));
+  double kept = 0, wrong = 0, other = 0, any = 0;
+  for (unsigned e = 0; e < 32; ++e) {
+    const auto bit = [&](unsigned q) { return (e >> q) & 1; };
+    if (bit(4) != bit(3) || bit(1) != bit(0)) continue;
+    const double chance = std::pow(p, std::popcount(e)) * std::pow(1 - p, 5 - std::popcount(e));
+    kept += chance;
+    wrong += bit(4) ? chance : 0, other += bit(2) ? chance : 0;
+    any += bit(4) || bit(2) ? chance : 0;
+  }
+  int inside[4] = {0, 0, 0, 0}, runs = 400;
+  double sum = 0, sum_even = 0;
+  for (int run = 0; run < runs; ++run) {
+    StrataOptions options;
+    options.num_shots = 4000;
+    options.seed = static_cast<std::uint64_t>(run);
+    options.must_be_zero = {3};
+    options.even = run % 2;
+    const StrataTable t = table_of(program, run % 4 < 2 ? "0-3" : "1,2+", options);
+    EXPECT_EQ(t.attempted, 4000u);
+    const auto covers = [](const Estimate& e, double truth) {
+      EXPECT_LE(e.low, e.value);
+      EXPECT_LE(e.value, e.high);
+      return e.low <= truth && truth <= e.high;
+    };
+    inside[0] += covers(t.kept, kept);
+    inside[1] += covers(t.errors[0], wrong / kept);
+    inside[2] += covers(t.errors[1], other / kept);
+    inside[3] += covers(t.any_error, any / kept);
+    (options.even ? sum_even : sum) += 2 * t.errors[0].value / runs;
+  }
+  // 95% of 400 is 380 with a standard deviation of 4.4; gamma intervals cover at least that.
+  for (const int n : inside) EXPECT_GE(n, 366);
+  EXPECT_NEAR(sum / (wrong / kept), 1, 0.06);
+  EXPECT_NEAR(sum_even / (wrong / kept), 1, 0.06);
+}
+
+TEST(Strata, cultivation_agrees_with_plain_shots) {
+  const StabProgram program = file_program("msc_d3_inject_cultivate_p1e-3.stim");
+  StrataOptions options;
+  options.num_shots = 4'000'000;
+  options.seed = 12;
+  options.confidence = 0.9999;
+  options.fault_distance = 2;
+  options.must_be_zero = post_selection_mask("all", program.counts.detectors);
+  const StrataTable one = table_of(program, "auto", options, 1);
+  // SymFT published 686,805,652 kept and 616 wrong of a thousand million.
+  EXPECT_LT(one.kept.low, 0.686806);
+  EXPECT_GT(one.kept.high, 0.686806);
+  EXPECT_LT(one.any_error.low, 616 / 686805652.0);
+  EXPECT_GT(one.any_error.high, 616 / 686805652.0);
+  // Of four million plain shots two or three are wrong.
+  std::uint64_t seen = 0;
+  for (const Stratum& stratum : one.strata) seen += stratum.any_error;
+  EXPECT_GT(seen, 20u);
+  const StrataTable two = table_of(program, "auto", options, 2);
+  for (std::size_t k = 0; k < one.strata.size(); ++k) {
+    EXPECT_EQ(one.strata[k].attempted, two.strata[k].attempted);
+    EXPECT_EQ(one.strata[k].kept, two.strata[k].kept);
+    EXPECT_EQ(one.strata[k].any_error, two.strata[k].any_error);
+  }
+  // Two faults can do it: a larger distance is found out.
+  options.fault_distance = 3;
+  options.num_shots = 30'000'000;
+  EXPECT_THROW(table_of(program, "2", options), Error);
+}
+
+}  // namespace
+}  // namespace tilewave::stabilizer
