@@ -36,15 +36,13 @@ if TYPE_CHECKING:
     from .reports import report
 
 __all__ = [
-    "Circuit", "CircuitFunction", "CompiledDemSampler", "CompiledDetectorSampler", "CompiledMeasurementsToDetectionEventsConverter", "CompiledSampler", "DeviceArray", "Diagram", "Executable", "KeptShots", "NoiseModel",
-    "Operation", "Parameter", "ParameterExpression", "Plan", "Result", "ShiftGradient", "ShotLists", "State", "__version__", "amplitudes", "built_with_cuda", "collect", "compile", "compile_dem_sampler", "compile_detector_sampler",
-    "compile_m2d_converter", "compile_sampler", "convert_circuit", "detector_error_model", "diagram", "entropy", "expectation", "gate_names", "map",
-=======
-    "Circuit", "CircuitFunction", "CompiledDemSampler", "CompiledDetectorSampler", "CompiledMeasurementsToDetectionEventsConverter", "CompiledSampler", "DeviceArray", "Diagram", "Estimate", "Executable", "KeptShots", "NoiseModel",
-    "Operation", "Parameter", "ParameterExpression", "Plan", "Result", "ShiftGradient", "ShotLists", "State", "Strata", "Stratum", "__version__", "amplitudes", "built_with_cuda", "collect", "compile", "compile_dem_sampler", "compile_detector_sampler",
-    "compile_m2d_converter", "compile_sampler", "detector_error_model", "diagram", "entropy", "expectation", "fault_probabilities", "gate_names", "map",
-    "marginals", "noise_model", "parameters", "plan", "plot_counts", "plot_entropy", "plot_error_rates", "plot_plan", "plot_probabilities", "probabilities", "report",
-    "run", "sample", "sample_bits", "sample_strata", "shift_gradient", "shortest_graphlike_error", "simulate", "to_device", "to_host",
+    "Circuit", "CircuitFunction", "CompiledDemSampler", "CompiledDetectorSampler", "CompiledMeasurementsToDetectionEventsConverter",
+    "CompiledSampler", "DeviceArray", "Diagram", "Estimate", "Executable", "KeptShots", "NoiseModel", "Operation", "Parameter", "ParameterExpression",
+    "Plan", "Result", "ShiftGradient", "ShotLists", "State", "Strata", "Stratum", "__version__", "amplitudes", "built_with_cuda", "collect",
+    "compile", "compile_dem_sampler", "compile_detector_sampler", "compile_m2d_converter", "compile_sampler", "convert_circuit",
+    "detector_error_model", "diagram", "entropy", "expectation", "fault_probabilities", "gate_names", "map", "marginals", "noise_model", "parameters",
+    "plan", "plot_counts", "plot_entropy", "plot_error_rates", "plot_plan", "plot_probabilities", "probabilities", "report", "run", "sample",
+    "sample_bits", "sample_strata", "shift_gradient", "shortest_graphlike_error", "simulate", "to_device", "to_host",
 ]
 
 Result._repr_html_ = _result_html  # type: ignore[attr-defined]
