@@ -1,17 +1,20 @@
 # Toolchain file: builds for 64-bit Arm on another machine, with Debian's cross compiler and the libraries of a root file system
-# (TW_SYSROOT); programs of the build, tests too, run in qemu's emulation of a processor. packaging/cross/build uses it.
+# (TW_SYSROOT, or the environment's QEMU_LD_PREFIX). Programs that the build makes and runs are started by packaging/cross/in_qemu,
+# around cmake and ctest. TW_PYTHON_ROOT: another root file system, whose Python a module is built for.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
 set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
 set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)
+if(NOT TW_SYSROOT)
+  set(TW_SYSROOT $ENV{QEMU_LD_PREFIX})
+endif()
 list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES TW_SYSROOT)
 set(CMAKE_SYSROOT ${TW_SYSROOT})
-set(CMAKE_FIND_ROOT_PATH ${TW_SYSROOT})
+set(CMAKE_FIND_ROOT_PATH ${TW_SYSROOT} ${TW_PYTHON_ROOT})
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
-set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64-static -L ${TW_SYSROOT})
 set(ENV{PKG_CONFIG_LIBDIR} ${TW_SYSROOT}/usr/lib/aarch64-linux-gnu/pkgconfig:${TW_SYSROOT}/usr/share/pkgconfig)
 set(ENV{PKG_CONFIG_SYSROOT_DIR} ${TW_SYSROOT})

@@ -11,12 +11,11 @@ import time
 import zlib
 from pathlib import Path
 
-from program import EXAMPLES, HEAD, TILEWAVE, Checker
+from program import EXAMPLES, HEAD, PATIENCE, SANITIZED, TILEWAVE, Checker
 from raster_files import npy_bytes
 
 USAGE, RESOURCES, INPUT = 2, 3, 4
 c = Checker()
-SANITIZED = bool(os.environ.get("TILEWAVE_SANITIZED"))
 N = 300_000  # of whatever is repeated
 BELL = EXAMPLES / "bell.qasm"
 THREE = "OPENQASM 3.0; qubit q; "
@@ -107,7 +106,7 @@ FINE = [("texts in a PNG file", [*MAP, "FILE.png"], png(4, 4, bytes(20), 0, chun
         ("a long comment", RUN, HEAD + "qreg q[1]; //" + "x" * 20 * N)]
 
 
-def run(words, limit_s=60):
+def run(words, limit_s=60 * PATIENCE):
     """Exit code, message, seconds and the most MB that were held."""
     begin = time.monotonic()
     process = subprocess.Popen([TILEWAVE, *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
@@ -142,13 +141,13 @@ with tempfile.TemporaryDirectory() as name:
         lines = err.splitlines()
         c.check(got == code and lines and lines[0].startswith("error:") and reason in err and len(lines) <= 4 and len(err) < 3000,
                 f"{what}: exit {got}: {err[:300]}")
-        c.check(seconds < 15, f"{what}: {seconds:.1f} s")
+        c.check(seconds < 15 * PATIENCE, f"{what}: {seconds:.1f} s")
         # a few times the text, beside what the program is
         c.check(SANITIZED or held_mb < 150 + 20 * size_mb, f"{what}: held {held_mb:.0f} MB for {size_mb:.1f} MB")
     for what, words, content in FINE:
         words, size_mb = with_file(words, content)
         got, err, seconds, held_mb = run(words)
-        c.check(got == 0 and seconds < 15, f"{what}: exit {got} after {seconds:.1f} s: {err[:300]}")
+        c.check(got == 0 and seconds < 15 * PATIENCE, f"{what}: exit {got} after {seconds:.1f} s: {err[:300]}")
         c.check(SANITIZED or held_mb < 150 + 20 * size_mb, f"{what}: held {held_mb:.0f} MB for {size_mb:.1f} MB")
     # files larger than any memory (of holes) are refused by their size, not read until it is full
     for title, words, head in [("a circuit", RUN, HEAD), ("shots of a circuit", SAMPLE, "H 0\n"), ("a model", DEM, "error(0.1) D0\n"),
@@ -157,6 +156,6 @@ with tempfile.TemporaryDirectory() as name:
         path = next(w for w in words if "FILE." in w)
         os.truncate(path, 1 << 42)
         got, err, seconds, held_mb = run(words)
-        c.check(got == RESOURCES and "does not fit this machine's memory" in err and seconds < 5, f"4 TiB of {title}: exit {got}: {err[:300]}")
+        c.check(got == RESOURCES and "does not fit this machine's memory" in err and seconds < 5 * PATIENCE, f"4 TiB of {title}: exit {got}: {err[:300]}")
         Path(path).unlink()
 c.finish()

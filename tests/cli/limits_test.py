@@ -6,17 +6,16 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from program import EXAMPLES, HEAD, TILEWAVE, Checker, tilewave
+from program import EXAMPLES, HEAD, PATIENCE, SANITIZED, TILEWAVE, Checker, tilewave
 
 USAGE, RESOURCES, INPUT = 2, 3, 4
 c = Checker()
-SANITIZED = bool(os.environ.get("TILEWAVE_SANITIZED"))
 
 
 def ends(done, code, reason, limit_s=10, what=""):
     lines = done.err.strip().splitlines()
     c.check(done.code == code and reason in done.err and lines and lines[0].startswith("error:") and len(lines) <= 4
-            and done.seconds < limit_s, f"{what or reason}: {done.code} after {done.seconds:.1f} s: {done.err[-400:]}")
+            and done.seconds < PATIENCE * limit_s, f"{what or reason}: {done.code} after {done.seconds:.1f} s: {done.err[-400:]}")
 
 
 LOOP = "OPENQASM 3.0; qubit q; for int i in [1:1000] x q;"

@@ -9,7 +9,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from program import EXAMPLES, HEAD, TILEWAVE, Checker, tilewave
+from program import EXAMPLES, HEAD, PATIENCE, TILEWAVE, Checker, tilewave
 from raster_files import npy_bytes
 
 RESOURCES = 3
@@ -154,7 +154,7 @@ for text, shots, number, to_file, command in (
         circuit.write_text(text + "DETECTOR rec[-1]\n")
         run = start(*command, "--in", circuit, "--shots", shots, "--seed", 5, "--threads", 2,
                     *(("--out", out) if to_file else ()))
-        time.sleep(0.5)
+        time.sleep(0.5 * PATIENCE)
         run.send_signal(number)
         begin = time.monotonic()
         try:

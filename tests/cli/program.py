@@ -10,6 +10,9 @@ from pathlib import Path
 TILEWAVE = sys.argv[1]
 EXAMPLES = Path(sys.argv[2])
 ROOT = EXAMPLES.resolve().parent
+# Sanitizers and emulated processors take their time, and need more memory than the program does.
+SANITIZED = bool(os.environ.get("TILEWAVE_SANITIZED"))
+PATIENCE = 10 if SANITIZED else 1  # times a limit of seconds
 HEAD = 'OPENQASM 2.0;\ninclude "qelib1.inc";\n'
 
 
@@ -30,7 +33,7 @@ def tilewave(*words, text=None, env=None, limit_s=120):
             path.write_bytes(text if isinstance(text, bytes) else text.encode())
             words = [str(path) if w == "FILE" else w for w in words]
         start = time.perf_counter()
-        done = subprocess.run([TILEWAVE, *map(str, words)], capture_output=True, timeout=limit_s,
+        done = subprocess.run([TILEWAVE, *map(str, words)], capture_output=True, timeout=PATIENCE * limit_s,
                               env={**os.environ, "TILEWAVE_RATES": "off", **(env or {})})
         seconds = time.perf_counter() - start
         return Done(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"),

@@ -8,6 +8,7 @@
   roots      a folder that has something else in it is not made a root file system
 """
 import ast
+import os
 import re
 import subprocess
 import sys
@@ -36,7 +37,7 @@ for path, form in (("conda/recipe.yaml", r'^  version: "([^"]*)"$'), (f"easybuil
 
 # packages of Debian: those for building are named by ./tw; a package of another use is named here
 packages = set(re.findall(r"^([a-z0-9.+-]+)\|", (ROOT / "tw").read_text(), re.M))
-OTHERS = {"ca-certificates", "debootstrap", "doxygen", "dpkg-dev", "git", "python3-pip"}
+OTHERS = {"ca-certificates", "debootstrap", "doxygen", "dpkg-dev", "g++-aarch64-linux-gnu", "git", "python3-pip", "qemu-user-static"}
 RUN_TIME = re.compile(r"^(lib\w+\d+(t64)?|libpng16-16(t64)?|openmpi-bin)$")
 installed = 0
 for path in [*PACKAGING.rglob("*.Dockerfile"), *PACKAGING.rglob("*.def"), *(ROOT / ".github").rglob("*.yml")]:
@@ -80,8 +81,11 @@ check(named > 20, f"only {named} paths were found")
 with tempfile.TemporaryDirectory() as folder:
     kept = Path(folder) / "kept"
     kept.write_text("of somebody else")
-    done = subprocess.run([PACKAGING / "wheel" / "try_bare", "--root", folder, "none.whl"], capture_output=True, text=True, timeout=60)
-    check(done.returncode and "not empty" in done.stderr and kept.exists(), f"try_bare in a folder of somebody else: {done.stderr}")
+    path = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"}  # where debootstrap is not installed, too
+    kept.with_name("debootstrap").symlink_to("/bin/false")
+    for words in (["wheel/try_bare", "--root", folder, "none.whl"], ["cross/root", folder, "bookworm", "python3"]):
+        done = subprocess.run([PACKAGING / words[0], *words[1:]], capture_output=True, text=True, timeout=60, env=path)
+        check(done.returncode and "not empty" in done.stderr and kept.exists(), f"{words[0]} in a folder of somebody else: {done.stderr}")
 
 for problem in problems:
     print(problem)

@@ -6,7 +6,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from launch import HEAD, TILEWAVE, check, end, finish, free_port, start, start_by_variables
+from launch import HEAD, PATIENCE, TILEWAVE, check, end, finish, free_port, start, start_by_variables
 
 
 def expect(processes, code, words, what, limit_s=30, codes=None):
@@ -18,7 +18,7 @@ def expect(processes, code, words, what, limit_s=30, codes=None):
     check([d[0] for d in done] == (codes or [code] * len(done)), f"{what}: exits {[d[0] for d in done]}: {lines}")
     check(len(lines) == 1 and words in lines[0], f"{what}: messages {lines}")
     check(all(d[1] == "" for d in done), f"{what}: printed {[d[1] for d in done]}")
-    check(seconds < limit_s, f"{what}: {seconds:.1f} s")
+    check(seconds < PATIENCE * limit_s, f"{what}: {seconds:.1f} s")
 
 
 def slurm(rank, size, **more):
@@ -92,15 +92,15 @@ with tempfile.TemporaryDirectory() as folder:
                                   *((stopped, signal.SIGSTOP, env, f"rank {stopped} (process") for stopped in (0, 2)
                                     for env in ({}, {"TILEWAVE_TIMEOUT_S": "3"}))):
         processes = start_by_variables(4, "run", long, "--shots", 10, env=env)
-        time.sleep(2)
+        time.sleep(2 * PATIENCE)
         os.kill(processes[rank].pid, sig)
         victim = processes.pop(rank)
         if sig == signal.SIGSTOP:  # stays there until the others have said what they miss
             stopped_at = time.monotonic()
-            while any(p.poll() is None for p in processes) and time.monotonic() < stopped_at + 30:
+            while any(p.poll() is None for p in processes) and time.monotonic() < stopped_at + 30 * PATIENCE:
                 time.sleep(0.1)
             seconds = time.monotonic() - stopped_at
-            check(seconds < 10, f"rank {rank} is stopped: the others go on for {seconds:.1f} s")
+            check(seconds < 10 * PATIENCE, f"rank {rank} is stopped: the others go on for {seconds:.1f} s")
             os.kill(victim.pid, signal.SIGKILL)
         expect(processes, 6, words, f"signal {sig} for rank {rank}")
         victim.communicate()
@@ -126,15 +126,15 @@ with tempfile.TemporaryDirectory() as folder:
         begin = time.monotonic()
         both = [*root, *start_by_variables(2, "run", good, "--shots", 10, root=f"127.0.0.1:{port}", only=[1])]
         done = [finish(p) for p in both]
-        check([d[0] for d in done] == [0, 0] and time.monotonic() - begin < 8,
+        check([d[0] for d in done] == [0, 0] and time.monotonic() - begin < 8 * PATIENCE,
               f"{strangers} strangers: {done} in {time.monotonic() - begin:.1f} s")
         for s in silent:
             s.close()
 
     # the address of TILEWAVE_ROOT is the only one that listens
     port = free_port()
-    root = start_by_variables(2, "run", good, root=f"127.0.0.1:{port}", only=[0], env={"TILEWAVE_MEET_S": "3"})
-    time.sleep(0.7)
+    root = start_by_variables(2, "run", good, root=f"127.0.0.1:{port}", only=[0], env={"TILEWAVE_MEET_S": str(3 * PATIENCE)})
+    time.sleep(0.7 * PATIENCE)
     listening = set()
     for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
         local, state, inode = line.split()[1], line.split()[3], line.split()[9]

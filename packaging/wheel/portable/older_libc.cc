@@ -64,14 +64,19 @@ TW_HIDDEN int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t*
 
 TW_HIDDEN pid_t gettid() { return static_cast<pid_t>(syscall(SYS_gettid)); }
 
+#ifdef __aarch64__
+#define TW_FIRST_GLIBC "GLIBC_2.17"
+#else
+#define TW_FIRST_GLIBC "GLIBC_2.2.5"
+#endif
 double exp_before_2_29(double);
 double log_before_2_29(double);
 double log2_before_2_29(double);
 double pow_before_2_29(double, double);
-__asm__(".symver exp_before_2_29, exp@GLIBC_2.2.5");
-__asm__(".symver log_before_2_29, log@GLIBC_2.2.5");
-__asm__(".symver log2_before_2_29, log2@GLIBC_2.2.5");
-__asm__(".symver pow_before_2_29, pow@GLIBC_2.2.5");
+__asm__(".symver exp_before_2_29, exp@" TW_FIRST_GLIBC);
+__asm__(".symver log_before_2_29, log@" TW_FIRST_GLIBC);
+__asm__(".symver log2_before_2_29, log2@" TW_FIRST_GLIBC);
+__asm__(".symver pow_before_2_29, pow@" TW_FIRST_GLIBC);
 TW_HIDDEN double __wrap_exp(double x) { return exp_before_2_29(x); }
 TW_HIDDEN double __wrap_log(double x) { return log_before_2_29(x); }
 TW_HIDDEN double __wrap_log2(double x) { return log2_before_2_29(x); }
