@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/open_error.h"
 #include "tilewave/base/units.h"
 #include "tilewave/cli/output_files.h"
 #include "tilewave/cli/stim_files.h"
@@ -29,8 +30,9 @@ StimFile::StimFile(const std::string& path, const char* mode) {
   name_ = owned_ ? path : reading ? "<stdin>" : "<stdout>";
   file_ = owned_ ? std::fopen(path.c_str(), mode) : reading ? stdin : stdout;
   if (!file_) {
-    throw Error(reading ? ExitCode::kInput : ExitCode::kResources,
-                "cannot open '" + path + "': " + std::strerror(errno));
+    const int error = errno;
+    throw Error(reading ? code_of_open(error) : ExitCode::kResources,
+                "cannot open '" + path + "': " + std::strerror(error));
   }
 }
 

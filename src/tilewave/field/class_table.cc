@@ -11,6 +11,7 @@
 #include <set>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/open_error.h"
 #include "tilewave/base/read_double.h"
 
 namespace tilewave::field {
@@ -64,9 +65,11 @@ int ClassTable::index_of(int a_class) const {
 
 ClassTable read_class_table(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  if (!file)
-    throw Error(ExitCode::kInput,
-                path + ": cannot read the table of classes: " + std::strerror(errno));
+  if (!file) {
+    const int error = errno;
+    throw Error(code_of_open(error),
+                path + ": cannot read the table of classes: " + std::strerror(error));
+  }
   std::map<double, int> class_of;
   std::set<int> classes;
   bool too_long = false;

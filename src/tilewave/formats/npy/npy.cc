@@ -13,6 +13,7 @@
 
 #include "tilewave/base/concat.h"
 #include "tilewave/base/error.h"
+#include "tilewave/base/open_error.h"
 
 namespace tilewave::formats {
 namespace {
@@ -102,7 +103,11 @@ void write_npy(const std::string& path, const NpyHeader& header, std::span<const
 // ---- reading ----
 NpyReader::NpyReader(const std::string& path) : path_(path) {
   fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd_ < 0) fail(std::strerror(errno));
+  if (fd_ < 0) {
+    const int error = errno;
+    throw Error(code_of_open(error),
+                concat({path_, ": cannot read the array: ", std::strerror(error)}));
+  }
   try {
     struct stat info {};
     if (::fstat(fd_, &info) != 0) fail(std::strerror(errno));

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/open_error.h"
 #include "tilewave/base/units.h"
 
 namespace tilewave::formats {
@@ -22,7 +23,10 @@ void raster_input_error(const std::string& path, const std::string& why) {
 
 FileHandle open_for_reading(const std::string& path) {
   FileHandle file(std::fopen(path.c_str(), "rb"));
-  if (!file) raster_input_error(path, std::strerror(errno));
+  if (!file) {
+    const int error = errno;
+    throw Error(code_of_open(error), path + ": cannot read the raster: " + std::strerror(error));
+  }
   return file;
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tilewave/base/concat.h"
+#include "tilewave/base/open_error.h"
 #include "tilewave/base/units.h"
 #include "tilewave/runtime/memory.h"
 
@@ -127,7 +128,11 @@ std::string read_text_file(const std::string& path) {
     throw Error(ExitCode::kInput, concat({name, ": cannot read the file: ", why}));
   };
   const int fd = path == "-" ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) fail(std::strerror(errno));
+  if (fd < 0) {
+    const int error = errno;
+    throw Error(code_of_open(error),
+                concat({name, ": cannot read the file: ", std::strerror(error)}));
+  }
   struct Closer {
     int fd;
     ~Closer() { ::close(fd); }
