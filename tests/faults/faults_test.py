@@ -160,6 +160,8 @@ with tempfile.TemporaryDirectory() as name:
     three.write_text("OPENQASM 3.0; qubit[3] q; bit[3] c; def f(qubit a) -> bit { h a; return measure a; } c[0] = f(q[0]);"
                      "while (c[0]) { c[0] = f(q[0]); } if (c[1]) { x q[2]; } for int i in [0:2] { rx(i*0.1) q[i]; } c = measure q;")
     noise = Path(EXAMPLES) / "noise" / "device.json"
+    png = folder / "image.png"
+    check(run("entropy", image, "--levels", 256, "--dtype", "u8", "-o", png).code == 0, "an image in PNG")
     for title, words in [
             (fault("no memory: a circuit"), ("run", BELL, "--shots", 10, "--seed", 1, "--quiet")),
             (fault("no memory: control flow"), ("run", three, "--shots", 10, "--seed", 1, "--quiet")),
@@ -168,7 +170,8 @@ with tempfile.TemporaryDirectory() as name:
             (fault("no memory: a checkpoint"), ("run", twelve, "--checkpoint", folder / "o" / "kept", "--seed", 1, "--quiet")),
             (fault("no memory: samples"), ("sample", "--in", stim, "--shots", 100, "--seed", 1)),
             (fault("no memory: detectors"), ("detect", "--in", stim, "--shots", 100, "--seed", 1)),
-            (fault("no memory: an image"), ("entropy", image, "--levels", 256, "-o", folder / "o" / "e.tif"))]:
+            (fault("no memory: an image"), ("entropy", image, "--levels", 256, "-o", folder / "o" / "e.tif")),
+            (fault("no memory: an image in PNG"), ("entropy", png, "--levels", 256, "--dtype", "u8", "-o", folder / "o" / "e.png"))]:
         (folder / "o").mkdir(exist_ok=True)
         number = folder / "number"
         whole = run(*words, env={"LD_PRELOAD": FAIL_ALLOCATION, "COUNT_ALLOCATIONS": str(number)})

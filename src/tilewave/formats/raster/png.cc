@@ -3,8 +3,10 @@
 #include <png.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csetjmp>
 #include <cstring>
+#include <new>
 
 #include "tilewave/base/error.h"
 #include "tilewave/formats/raster/file.h"
@@ -15,10 +17,13 @@ namespace {
 // libpng reports by calling these; the message is kept and thrown from our own frame.
 struct Report {
   std::string message;
+  int error = 0;  ///< errno: the library's own words do not tell memory from damage
 };
 
 void on_error(png_structp png, png_const_charp message) {
-  static_cast<Report*>(png_get_error_ptr(png))->message = message;
+  auto& report = *static_cast<Report*>(png_get_error_ptr(png));
+  report.error = errno;
+  report.message = message;
   longjmp(png_jmpbuf(png), 1);
 }
 void on_warning(png_structp, png_const_charp) {}
@@ -49,8 +54,10 @@ class PngReader final : public RasterReader {
     if (got < sizeof signature || png_sig_cmp(signature, 0, sizeof signature) != 0) {
       raster_input_error(path, "it is no PNG file (wrong signature)");
     }
+    errno = 0;
     structs_.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &report_, on_error, on_warning);
     structs_.info = png_create_info_struct(structs_.png);
+    if (!structs_.png || !structs_.info) throw std::bad_alloc();
     if (!read_header()) fail();
     check_size();
     if (!start()) fail();
@@ -168,6 +175,7 @@ class PngReader final : public RasterReader {
     return true;
   }
   [[noreturn]] void fail() const {
+    if (report_.error == ENOMEM) throw std::bad_alloc();
     raster_input_error(path_, report_.message + " (damaged or truncated PNG)");
   }
 
@@ -191,6 +199,7 @@ class PngWriter final : public RasterWriter {
       file_.fail("PNG holds at most 2^31 - 1 rows and columns");
     structs_.png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &report_, on_error, on_warning);
     structs_.info = png_create_info_struct(structs_.png);
+    if (!structs_.png || !structs_.info) throw std::bad_alloc();
     if (!start(info)) fail();
   }
 

@@ -8,9 +8,11 @@
 #include <tiffio.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <new>
 #include <type_traits>
 #include <utility>
 
@@ -284,6 +286,7 @@ class TiffPlane {
   }
 
   [[noreturn]] void fail(const std::string& what) const {
+    if (report_->error == ENOMEM) throw std::bad_alloc();
     raster_input_error(path_,
                        what + (report_->message.empty() ? "" : " (" + report_->message + ")"));
   }
@@ -358,8 +361,10 @@ class TiffReader final : public RasterReader {
       if (std::fgetc(probe.get()) == EOF) raster_input_error(path, "the file is empty");
     }
     TiffReport report;
+    errno = 0;
     const TiffHandle tiff = open_tiff_handle(path, "r", &report);
     if (!tiff) {
+      if (errno == ENOMEM) throw std::bad_alloc();
       raster_input_error(
           path, "it is no TIFF file" + (report.message.empty() ? "" : " (" + report.message + ")"));
     }

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstdarg>
 #include <mutex>
+#include <new>
 
 #include "tilewave/base/read_double.h"
 
@@ -117,6 +118,7 @@ TiffHandle open_tiff_handle(const std::string& path, const char* mode, TiffRepor
                             int descriptor) {
   register_geo_fields();
   TIFFOpenOptions* options = TIFFOpenOptionsAlloc();
+  if (!options) throw std::bad_alloc();
   TIFFOpenOptionsSetErrorHandlerExtR(options, keep_message, report);
   TIFFOpenOptionsSetWarningHandlerExtR(options, drop_message, nullptr);
   const int copy = descriptor < 0 ? -1 : ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
