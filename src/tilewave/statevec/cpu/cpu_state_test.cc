@@ -12,6 +12,7 @@
 #include "tilewave/statevec/cpu/pass_costs.h"
 #include "tilewave/statevec/cpu/pass_runner.h"
 #include "tilewave/statevec/cpu/row_moves.h"
+#include "tilewave/statevec/plan/pair_factors.h"
 #include "tilewave/statevec/testing/reference.h"
 
 namespace tilewave::statevec {
@@ -122,6 +123,43 @@ TEST_P(CpuState, matrices_on_pairs) {
     expect_state_of(c, random);
     if (HasFailure()) return;
   }
+}
+
+// Lifts and factors of matrices leave what they multiply to the end of their pass: together they stay
+// in the range of the numbers. Here 2^88 by lifts and 2^63 by seven matrices whose first entry is 2^-9,
+// more than a float has room for.
+TEST_P(CpuState, growth_of_lifts_and_factors_together) {
+  using circuit::GateId;
+  constexpr circuit::Qubit kQubits = 15;
+  std::mt19937_64 random(3);
+  circuit::Circuit c(kQubits);
+  // R(0,1) with cosine 2^-9, R(2,3), then from the right R(1,3) and R(2,3)
+  const double c0 = 0x1p-9, s0 = std::sqrt(1 - c0 * c0);
+  std::vector<cplx> m = {c0, -s0, 0, 0, s0, c0, 0, 0, 0, 0, 0.8, -0.6, 0, 0, 0.6, 0.8};
+  for (const int column : {1, 2}) {
+    for (int k = 0; k < 4; ++k) {
+      const cplx x = m[k * 4 + column], y = m[k * 4 + 3];
+      m[k * 4 + column] = 0.96 * x + 0.28 * y;
+      m[k * 4 + 3] = 0.96 * y - 0.28 * x;
+    }
+  }
+  const auto factors = factor_pair(std::span<const cplx, 16>(m));
+  ASSERT_TRUE(factors);
+  ASSERT_NEAR(factors->scale, 0x1p-9, 1e-12);
+  for (circuit::Qubit q = 0; q < 7; ++q)
+    c.add_matrix({}, 0, std::array{q, static_cast<circuit::Qubit>(q + 7)}, m);
+  for (circuit::Qubit q = 0; q < kQubits; q += 3)  // which ends the blocks of the pairs
+    c.add_gate(GateId::kCcz,
+               {q, static_cast<circuit::Qubit>(q + 1), static_cast<circuit::Qubit>(q + 2)});
+  for (int layer = 0; layer < 13; ++layer) {
+    for (circuit::Qubit q = 0; q < kQubits; ++q) {
+      c.add_gate(GateId::kRx, {q}, {1.5 + 0.001 * layer + 0.003 * q});
+      c.add_gate(GateId::kRz, {q}, {0.3 + 0.01 * q});
+    }
+    for (circuit::Qubit q = 0; q + 1 < kQubits; ++q)
+      c.add_gate(GateId::kCz, {q, static_cast<circuit::Qubit>(q + 1)});
+  }
+  expect_state_of(c, random);
 }
 
 // Controlled X at the ends of passes are part of their movement; runs of cx on one target become a

@@ -27,8 +27,6 @@ constexpr int kBlockRowBitsSingle = 6, kTileRowBitsSingle = 10;
 constexpr std::size_t kRowsOfProduct = 2;
 /// Lifts by less are not weighted (low_weights.h): six of them leave the range of floats.
 constexpr double kLeastWeight = 1e-3;
-/// What a pass may still have to be multiplied by: the factors of matrices leave cosines to it.
-constexpr double kLeastScale = 0x1p-60;
 constexpr int kLeastTurned = 2;  ///< lifts that become cheaper, for which a row is turned
 /// amplitudes (2^bits) of two tiles that strings with like flips share: 256 KiB each
 template <class T>

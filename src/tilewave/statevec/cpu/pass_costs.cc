@@ -44,9 +44,9 @@ class Counter {
       const bool is_real = std::all_of(m, m + (std::size_t{1} << 2 * a.num_targets),
                                        [](const cplx& z) { return z.imag() == 0; });
       work_.matrix_rows += share * rows *
-                           (is_real                 ? 0.5
-                            : has_factors(plan_, a) ? kFactoredShare
-                                                    : 1);
+                           (is_real                              ? 0.5
+                            : pair_factors_of(a, plan_.matrices) ? kFactoredShare
+                                                                 : 1);
     }
   }
 

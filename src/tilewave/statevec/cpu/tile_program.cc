@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <span>
 #include <utility>
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
-#include "tilewave/statevec/cpu/cpu_tuning.h"
 #include "tilewave/statevec/cpu/low_weights.h"
 #include "tilewave/statevec/plan/pair_factors.h"
 
@@ -242,10 +240,9 @@ class Compiler {
   }
 
   // A matrix on two targets by its factors; false where it has none or they gain nothing.
-  bool add_factored(const Action& a, const cplx* m) {
-    if (a.kind != ActionKind::kMatrix || a.num_targets != 2 || a.control_mask) return false;
-    const auto factors = factor_pair(std::span<const cplx, 16>(m, 16));
-    if (!factors || program_.scale * factors->scale < kLeastScale) return false;
+  bool add_factored(const Action& a) {
+    const auto factors = pair_factors_of(a, plan_.matrices);
+    if (!factors) return false;
     FactoredStep<T> step;
     int place[2];
     std::uint32_t flipped[2];
@@ -348,7 +345,7 @@ class Compiler {
   // The matrix m on the action's targets, under its controls, as tables over rows and offsets
   // inside a row.
   void add_dense(const Action& a, const cplx* m) {
-    if (add_factored(a, m) || add_pair(a, m)) return;
+    if (add_factored(a) || add_pair(a, m)) return;
     const int k = a.num_targets;
     const std::size_t dim = std::size_t{1} << k;
     DenseStep<T> step;

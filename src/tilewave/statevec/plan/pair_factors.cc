@@ -10,7 +10,8 @@ namespace {
 
 using Matrix2x2 = std::array<cplx, 4>;
 
-constexpr double kMostTangent = 1 << 10;  // three of them are far from the limits of a float
+constexpr double kMostTangent = 1 << 10;
+constexpr double kLeastWeight = 0x1p-32;  // what amplitudes are divided by meanwhile
 constexpr double kTolerance = 1e-13;      // of entries, against their factors
 
 double phase_of(cplx z) { return std::atan2(z.imag(), z.real()); }
@@ -21,7 +22,7 @@ bool is_unitary(std::span<const cplx, 16> m) {
     for (int j = i; j < 4; ++j) {
       cplx sum = i == j ? -1.0 : 0.0;
       for (int k = 0; k < 4; ++k) sum += std::conj(m[k * 4 + i]) * m[k * 4 + j];
-      if (std::abs(sum) > 1e-12) return false;
+      if (!(std::abs(sum) <= 1e-12)) return false;  // also where it is not a number
     }
   }
   return true;
@@ -70,21 +71,25 @@ Angles angles_of(const Matrix4& m) {
 }
 
 // Every amplitude is held divided by its weight, which the steps change and D takes back.
-std::optional<PairFactors> factors_of(const Angles& x) {
+std::optional<PairFactors> made_of(const Angles& x) {
   PairFactors f;
   std::array<double, 4> weight{1, 1, 1, 1};
-  double most = 0;
+  bool fits = true;
+  const auto check = [&](double tangent, double new_weight) {
+    fits &= std::abs(tangent) <= kMostTangent && std::abs(new_weight) >= kLeastWeight;
+  };
   const auto rotate = [&](std::array<double, 4>& step, int i, int j, double cosine, double sine) {
     const double t = sine / cosine;
     step[i] = -t * weight[j] / weight[i];
     step[j] = t * weight[i] / weight[j];
     weight[i] *= cosine, weight[j] *= cosine;
-    most = std::max(most, t);
+    check(t, weight[i]);
+    check(t, weight[j]);
   };
   const auto multiply = [&](int j, double angle) {
     f.tangent[j] = std::tan(angle);
     weight[j] *= std::cos(angle);
-    most = std::max(most, std::abs(f.tangent[j]));
+    check(f.tangent[j], weight[j]);
   };
   rotate(f.first, 2, 3, x.cos_a, x.sin_a);
   rotate(f.second, 1, 3, x.cos_b, x.sin_b);
@@ -92,7 +97,7 @@ std::optional<PairFactors> factors_of(const Angles& x) {
   multiply(3, x.p3);
   rotate(f.third, 0, 1, x.cos_c, x.sin_c);
   rotate(f.third, 2, 3, x.cos_d, x.sin_d);
-  if (!(most <= kMostTangent)) return std::nullopt;  // also where it is not a number
+  if (!fits) return std::nullopt;
   f.scale = weight[0];
   f.weight[0] = 1;
   for (int j = 1; j < 4; ++j) f.weight[j] = weight[j] / f.scale * turn(x.phase[j] - x.phase[0]);
@@ -153,8 +158,11 @@ std::array<Matrix2x2, 2> high_bits(const Matrix2x2& r0, const Matrix2x2& r1) {
   // a h0^2 + b h0 h1 + c h1^2 = 0, without cancellation
   const cplx root = std::sqrt(b * b - 4.0 * a * c);
   const cplx q = -0.5 * (std::abs(b + root) > std::abs(b - root) ? b + root : b - root);
-  if (std::abs(q) == 0 && std::abs(a) == 0) return {with_first(1, 0), with_first(0, 1)};
-  return {with_first(q, a), with_first(c, q)};
+  // where both are 0 every vector is one
+  const auto vector = [](cplx h0, cplx h1) {
+    return std::abs(h0) + std::abs(h1) > 0 ? with_first(h0, h1) : with_first(1, 0);
+  };
+  return {vector(q, a), vector(c, q)};
 }
 
 }  // namespace
@@ -166,12 +174,12 @@ std::optional<PairFactors> factor_pair(std::span<const cplx, 16> m) {
     order.flips = numbering >> 1;
     const Matrix4 own = renumbered(m, order);
     if (own[8] != cplx{} || own[12] != cplx{} || !is_unitary(own)) continue;
-    const auto factors = factors_of(angles_of(own));
+    const auto factors = made_of(angles_of(own));
     if (!factors) continue;
     const Matrix4 product = product_of(*factors);
-    double off = 0;
-    for (int e = 0; e < 16; ++e) off = std::max(off, std::abs(product[e] - own[e]));
-    if (!(off < kTolerance)) continue;
+    bool same = true;
+    for (int e = 0; e < 16; ++e) same &= std::abs(product[e] - own[e]) < kTolerance;
+    if (!same) continue;
     PairFactors out = *factors;
     out.exchanged = order.exchanged;
     out.flips = order.flips;
@@ -180,9 +188,10 @@ std::optional<PairFactors> factor_pair(std::span<const cplx, 16> m) {
   return std::nullopt;
 }
 
-bool has_factors(const Plan& plan, const Action& action) {
-  return action.kind == ActionKind::kMatrix && action.num_targets == 2 && !action.control_mask &&
-         factor_pair(std::span<const cplx, 16>(plan.matrices.data() + action.first, 16));
+std::optional<PairFactors> pair_factors_of(const Action& action, std::span<const cplx> matrices) {
+  if (action.kind != ActionKind::kMatrix || action.num_targets != 2 || action.control_mask)
+    return std::nullopt;
+  return factor_pair(matrices.subspan(action.first).first<16>());
 }
 
 std::optional<ReducedPair> reduce_pair(std::span<const cplx, 16> m) {

@@ -45,8 +45,8 @@ struct PairFactors {
 /// and where a factor would be too large for single precision.
 std::optional<PairFactors> factor_pair(std::span<const cplx, 16> m);
 
-/// Whether the matrix of an action of the plan has some.
-bool has_factors(const Plan& plan, const Action& action);
+/// Those of an action whose matrix is among these; nothing for one of another kind or under controls.
+std::optional<PairFactors> pair_factors_of(const Action& action, std::span<const cplx> matrices);
 
 /// `reduced` * (bit[1] (x) bit[0])^-1 is the matrix, and `reduced` has factors.
 struct ReducedPair {

@@ -35,9 +35,9 @@ std::vector<cplx> on_bits(const std::array<cplx, 4>& low, const std::array<cplx,
 }
 
 double difference(const std::vector<cplx>& a, const std::vector<cplx>& b) {
-  double most = 0;
-  for (std::size_t e = 0; e < a.size(); ++e) most = std::max(most, std::abs(a[e] - b[e]));
-  return most;
+  double sum = 0;  // which is not a number where one of them is not
+  for (std::size_t e = 0; e < a.size(); ++e) sum += std::abs(a[e] - b[e]);
+  return sum;
 }
 
 // What an engine does with the factors, column by column.
@@ -104,7 +104,7 @@ TEST(PairFactors, bits_of_a_matrix_may_be_exchanged_and_inverted) {
 // Right or not at all, also where angles are not defined.
 TEST(PairFactors, matrices_with_structure) {
   const double h = std::sqrt(0.5);
-  const std::vector<std::vector<cplx>> matrices = {
+  std::vector<std::vector<cplx>> matrices = {
       {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1},
       {1, 0, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 1},
       {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 1, 0},
@@ -113,7 +113,18 @@ TEST(PairFactors, matrices_with_structure) {
       {h, h, 0, 0, h, -h, 0, 0, 0, 0, h, h, 0, 0, h, -h},
       {0.5, 0.5, 0.5, 0.5, 0.5, -0.5, 0.5, -0.5, 0.5, 0.5, -0.5, -0.5, 0.5, -0.5, -0.5, 0.5},
       {0, 0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 0},
+      {1, 0, 0, 0, 0, h, {0, h}, 0, 0, {0, h}, h, 0, 0, 0, 0, 1},
   };
+  // gates of less than 15 parameters between gates on each bit
+  for (std::uint64_t k = 0; k < 90; ++k) {
+    const auto on_each = [&](std::uint64_t stream) {
+      std::array<cplx, 4> low, high;
+      std::ranges::copy(circuit::random_unitary(1, 10, 4 * k + stream), low.begin());
+      std::ranges::copy(circuit::random_unitary(1, 10, 4 * k + stream + 1), high.begin());
+      return on_bits(low, high);
+    };
+    matrices.push_back(product(on_each(0), product(matrices[k % 9], on_each(2))));
+  }
   int with_factors = 0;
   for (const auto& m : matrices) {
     if (const auto factors = factor_pair(Matrix(m))) {

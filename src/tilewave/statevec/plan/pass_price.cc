@@ -39,7 +39,7 @@ void price_pass(Pass& pass, const Plan& plan, const CostModel& cost) {
         flops += share * 6;
         break;
       case ActionKind::kMatrix: {
-        const bool factored = cost.factored_share < 1 && has_factors(plan, a);
+        const bool factored = cost.factored_share < 1 && pair_factors_of(a, plan.matrices);
         seconds +=
             share * cost.multiply_s * (1 << a.num_targets) * (factored ? cost.factored_share : 1);
         flops += factored ? 16 : share * 8 * (1 << a.num_targets);

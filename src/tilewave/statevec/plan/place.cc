@@ -73,7 +73,7 @@ class Placer {
  private:
   std::vector<WirePass> limited(std::vector<WirePass> passes) {
     const std::size_t before = passes.size();
-    passes = limit_growth(std::move(passes), in_.actions, options_.precision,
+    passes = limit_growth(std::move(passes), in_, options_.precision,
                           options_.rewrites.forces(Rewrite::kSplit));
     if (passes.size() > before) plan_.rewrites.add(Rewrite::kSplit);
     return passes;
@@ -350,6 +350,7 @@ Plan Placer::run_segments(const std::vector<Need>& needs, std::vector<Segment> s
         defer_passes(needs, limits, row_, s, choice.forces(Rewrite::kDeferred), segments, passes))
       plan_.rewrites.add(Rewrite::kDeferred);
     passes = limited(std::move(passes));
+    choose_rows(passes);
     Handover over;
     if (!last_segment && !passes.empty() && choice.allows(Rewrite::kHandedOver)) {
       over = hand_over(needs, segment, segments[s + 1], row_, passes.back());

@@ -18,6 +18,7 @@
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
+#include "tilewave/statevec/plan/pair_factors.h"
 
 namespace tilewave::statevec::detail {
 
@@ -391,15 +392,22 @@ void narrow(std::vector<WirePass>& passes, const std::vector<Need>& needs, int t
   }
 }
 
-// A lift multiplies amplitudes by up to sqrt(1 + t^2), which its pass divides out when it stores.
-// In between they must stay in the range of the numbers (2^127, 2^1023), far from its end.
+// A lift multiplies amplitudes by up to sqrt(1 + t^2), and the factors of a matrix by what their scale
+// lacks, which the pass divides out when it stores. In between they must stay in the range of the
+// numbers (2^127, 2^1023), with room for the 2^32 inside a matrix (kLeastWeight in pair_factors.cc).
 static double most_growth_bits(Precision precision) {
   return precision == Precision::kSingle ? 90 : 900;
 }
 
+static double growth_bits(const Lowered& lowered, const Action& a) {
+  if (a.kind == ActionKind::kLift) return 0.5 * std::log2(1 + a.m[0] * a.m[0]);
+  if (const auto factors = pair_factors_of(a, lowered.matrices)) return -std::log2(factors->scale);
+  return 0;
+}
+
 constexpr double kEarlyGrowthBits = 1.2;
 
-std::vector<WirePass> limit_growth(std::vector<WirePass> passes, const std::vector<Action>& actions,
+std::vector<WirePass> limit_growth(std::vector<WirePass> passes, const Lowered& lowered,
                                    Precision precision, bool early) {
   const double most_bits = early ? kEarlyGrowthBits : most_growth_bits(precision);
   std::vector<WirePass> out;
@@ -407,16 +415,15 @@ std::vector<WirePass> limit_growth(std::vector<WirePass> passes, const std::vect
     double bits = 0;
     std::size_t first = 0;
     for (std::size_t k = 0; k < pass.actions.size(); ++k) {
-      const Action& a = actions[pass.actions[k]];
-      if (a.kind != ActionKind::kLift) continue;
-      bits += 0.5 * std::log2(1 + a.m[0] * a.m[0]);
-      if (bits <= most_bits) continue;
+      const double more = growth_bits(lowered, lowered.actions[pass.actions[k]]);
+      bits += more;
+      if (bits <= most_bits || more == 0) continue;
       WirePass part{pass.active, pass.row, {}};
       part.actions.assign(pass.actions.begin() + static_cast<std::ptrdiff_t>(first),
                           pass.actions.begin() + static_cast<std::ptrdiff_t>(k));
       out.push_back(std::move(part));
       first = k;
-      bits = 0;
+      bits = more;
     }
     if (first > 0) {
       pass.actions.erase(pass.actions.begin(),

@@ -32,10 +32,10 @@ std::vector<WirePass> schedule_with(const std::vector<Need>& needs, const Schedu
 /// for the next pass.
 void narrow(std::vector<WirePass>& passes, const std::vector<Need>& needs, int tile);
 
-/// Splits passes in which lifts grow amplitudes so much before the scale of the pass that they
-/// would leave the range of the numbers; the parts have the same wires. actions: what the passes
-/// name; early: after a few lifts, for tests.
-std::vector<WirePass> limit_growth(std::vector<WirePass> passes, const std::vector<Action>& actions,
+/// Splits passes in which lifts and factors of matrices grow amplitudes so much before the scale of
+/// the pass that they would leave the range of the numbers; the parts have the same wires. lowered:
+/// what the passes name; early: after a few lifts, for tests.
+std::vector<WirePass> limit_growth(std::vector<WirePass> passes, const Lowered& lowered,
                                    Precision precision, bool early = false);
 
 }  // namespace tilewave::statevec::detail
