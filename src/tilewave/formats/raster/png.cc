@@ -164,12 +164,14 @@ class PngReader final : public RasterReader {
     return true;
   }
   bool read_some(unsigned char* out, std::int64_t rows) {
+    errno = 0;
     if (setjmp(png_jmpbuf(structs_.png))) return false;
     for (std::int64_t y = 0; y < rows; ++y)
       png_read_row(structs_.png, out + y * info_.row_bytes(), nullptr);
     return true;
   }
   bool read_whole() {
+    errno = 0;
     if (setjmp(png_jmpbuf(structs_.png))) return false;
     png_read_image(structs_.png, rows_.data());
     return true;

@@ -145,6 +145,7 @@ class TiffPlane {
   /// The next row, bytes of whole samples.
   void read_row(unsigned char* to) {
     const auto row = static_cast<std::uint32_t>(next_++);
+    errno = 0;  // what fail() looks at is of this row
     if (tile_height_ > 0) return read_row_of_tiles(row, to);
     if (row % rows_per_strip_ == 0)
       is_strip_absent_ = is_absent(TIFFComputeStrip(tiff_.get(), row, sample_));
