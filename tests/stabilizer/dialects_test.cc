@@ -89,6 +89,9 @@ std::vector<Word> words() {
        ""},
       {"HERALDED_ERASE(0.2) 0 1", ""},
       {"HERALDED_PAULI_CHANNEL_1(0.1, 0.2, 0.05, 0.3) 0", ""},
+      {"E(0.5) X0\nELSE_CORRELATED_ERROR(0.3) Z0\nHERALD_LEAKAGE_EVENT(0.1, 0.2) 0\nMPAD 1\n"
+       "HERALDED_ERASE(0.1) 1\nE(0.2) Z1\nMPAD(0.1) 0",
+       ""},
       {"I_ERROR(0.1) 0", ""},
       {"II_ERROR(0.1) 0 1", ""},
       // collapses
@@ -148,6 +151,9 @@ std::vector<Word> words() {
       {"LEAKAGE(0.3) 0\nSQRT_XX(0.3, 0, 0, 0.1) 0 1\nSQRT_XX_DAG 1 2", kPlain},
       {"LEAKAGE(0.3) 0\nM 0\nLEAKAGE(0.5) 0\nM 0\nHERALD_LEAKAGE_EVENT(0.25) 0\nM 0", kPlain},
       {"LEAKAGE(0.3) 0\nHERALD_LEAKAGE_EVENT(0.25, 0.1) 0 1", kPlain},
+      {"LEAKAGE(0.3) 0\nE(0.5) X0\nHERALD_LEAKAGE_EVENT(0.25, 0.1) 0 1\n"
+       "ELSE_CORRELATED_ERROR(0.3) X1 Z0 Y2\nHERALD_LEAKAGE_EVENT(0.25, 0.1) 0 1",
+       kPlain},
       {"LEAKAGE(0.3) 0\nXCZ 1 0\nSQRT_ZZ 0 1\nMXX 0 1", kPlain},
       {"LEAKAGE(0.3) 0\nSWAP 0 1\nHERALD_LEAKAGE_EVENT 0 1\nISWAP 1 2\nHERALD_LEAKAGE_EVENT 1 2",
        "stim clifft symft tsim deltakit"},

@@ -370,8 +370,9 @@ void DialectRewriter::correlated(Targets targets, Args args) {
   };
   if (has_chains_) {
     // The spare qubit `chain` is leaked where an error of the chain has happened, `next` where this one
-    // is drawn; an X on `next` says that it is the first.
-    const std::uint32_t chain = spare(0), next = spare(1);
+    // is drawn; an X on `next` says that it is the first. `chain` stays leaked behind the chain, which may
+    // go on after other instructions: no other rule uses that qubit.
+    const std::uint32_t next = spare(0), chain = spare(1);
     if (op_->kind == K::kCorrelatedError) write(K::kLeakageReset, {chain});
     write(K::kLeakageMark1, {next}, {p});
     std::vector<double> tables(60, 0.0);

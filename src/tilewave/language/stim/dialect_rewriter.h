@@ -1,7 +1,7 @@
 // From a circuit to one in the words of a dialect (dialect.h), instruction by instruction. Every rule
 // is an identity of channels on the qubits and records of the instruction, and where leakage occurs on
 // the flags of its qubits. Spare qubits, behind those of the circuit, start and end each rule as |0>,
-// not leaked.
+// not leaked, but for the one that remembers a chain of correlated errors.
 #pragma once
 
 #include <initializer_list>
@@ -62,7 +62,6 @@ class DialectRewriter {
 
   // ---- dialect_gates.cc: Clifford gates
   void gate(Targets targets, Args args);
-  void feedback(const StabTarget& a, const StabTarget& b);
   void one_qubit(const circuit::Clifford1& c, std::uint32_t q);
   void pair(GateId gate, std::uint32_t a, std::uint32_t b);
   // The controlled Pauli, and nothing else: partners of leaked qubits stay as they are.
