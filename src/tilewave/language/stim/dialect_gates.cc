@@ -53,30 +53,35 @@ void DialectRewriter::gate(Targets targets, Args args) {
     for (const StabTarget& t : targets) one_qubit(circuit::gate_clifford1(id), t.value);
     return;
   }
-  const circuit::Clifford2Form& form = circuit::gate_clifford2(id);
-  // Pairs of qubits in a row are written together; a gate on two classical bits does nothing.
+  // Pairs of qubits in a row are written together.
   for (std::size_t i = 0; i < targets.size();) {
     std::size_t end = i;
     while (end < targets.size() && is_qubit(targets[end]) && is_qubit(targets[end + 1])) end += 2;
     if (end > i) {
       gates_with_partners(targets.subspan(i, end - i), args);
-    } else if (end += 2; is_qubit(targets[i]) || is_qubit(targets[i + 1])) {
-      if (to_.feedback == Feedback::kStim) {
-        keep(targets.subspan(i, 2), args);
-      } else {
-        const bool first = is_qubit(targets[i]);
-        const Pauli p = first ? form.a : form.b;
-        const StabTarget &bit = targets[first ? i + 1 : i], &q = targets[first ? i : i + 1];
-        if (to_.feedback == Feedback::kNone)
-          refuse("no gate is controlled by records or sweep bits there");
-        if (bit.kind == StabTarget::Kind::kSweep) refuse("it has no sweep bits");
-        const StabTarget both[] = {bit, q};
-        if (p != Pauli::kZ) write(K::kGate, GateId::kCx, both);  // Y is X and Z, up to a phase
-        if (p != Pauli::kX) write(K::kGate, GateId::kCz, both);
-      }
+    } else {
+      feedback(targets.subspan(i, 2), args);
+      end += 2;
     }
     i = end;
   }
+}
+
+// No leakage spreads by it: arguments of the gate say nothing of such pairs.
+void DialectRewriter::feedback(Targets pair, Args args) {
+  // On two bits a gate does nothing, but a sweep bit in it has a column in files of such bits.
+  if (to_.feedback == Feedback::kStim)
+    return keep(pair, to_.leakage == LeakageLanguage::kDeltakit ? args : Args{});
+  if (!is_qubit(pair[0]) && !is_qubit(pair[1])) return;
+  const circuit::Clifford2Form& form = circuit::gate_clifford2(op_->gate);
+  const bool first = is_qubit(pair[0]);
+  const Pauli p = first ? form.a : form.b;
+  const StabTarget both[] = {pair[first ? 1 : 0], pair[first ? 0 : 1]};
+  if (to_.feedback == Feedback::kNone)
+    refuse("no gate is controlled by records or sweep bits there");
+  if (both[0].kind == StabTarget::Kind::kSweep) refuse("it has no sweep bits");
+  if (p != Pauli::kZ) write(K::kGate, GateId::kCx, both);  // Y is X and Z, up to a phase
+  if (p != Pauli::kX) write(K::kGate, GateId::kCz, both);
 }
 
 void DialectRewriter::one_qubit(const Clifford1& c, std::uint32_t q) {

@@ -62,6 +62,7 @@ class DialectRewriter {
 
   // ---- dialect_gates.cc: Clifford gates
   void gate(Targets targets, Args args);
+  void feedback(Targets pair, Args args);  // at least one of the two is a record or a sweep bit
   void one_qubit(const circuit::Clifford1& c, std::uint32_t q);
   void pair(GateId gate, std::uint32_t a, std::uint32_t b);
   // The controlled Pauli, and nothing else: partners of leaked qubits stay as they are.
