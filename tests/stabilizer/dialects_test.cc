@@ -413,6 +413,47 @@ TEST(Dialects, random_leakage_keeps_its_distribution) {
               back, to_deltakit);
 }
 
+// Words of all kinds after one another, in loops too: what one leaves behind does not disturb the next.
+TEST(Dialects, random_mixtures_keep_their_distribution) {
+  const int circuits = number_of_circuits(150);
+  const std::vector<Word> all = words();
+  std::mt19937_64 random(37);
+  std::map<std::string, int> compared;
+  for (int k = 0; k < circuits; ++k) {
+    std::string text = "RX 0 2\nM 0\n";
+    std::uint64_t records = 1;
+    for (int step = 0, branching = 0; step < 6; ++step) {
+      const Word& word = all[random() % all.size()];
+      const bool branches = word.text.find('(') != std::string::npos;
+      const bool loops = random() % 4 == 0;
+      const std::uint64_t more = parse_stim("M 0\n" + word.text).counts().measurements;
+      // The enumerator has no sweep bits, and no gates hidden in words; it is slow where much may happen.
+      if (word.text.find("sweep") != std::string::npos || word.spelled_out ||
+          word.text.size() > 120 || (branches && ++branching > 3) || records + more > 6)
+        continue;
+      const std::string next = loops ? "REPEAT 2 {\n" + word.text + "\n}\n" : word.text + "\n";
+      if (circuit::leakage_words(parse_stim(text + next)).mixed()) continue;
+      text += next;
+      records += more;
+    }
+    text += "MX 0\nM 1\nMY 2\n";
+    const bool hides_gates = text.find("PP") != std::string::npos ||  // MPP, SPP, and as rotations
+                             text.find("R_") != std::string::npos;
+    if (hides_gates && circuit::leakage_words(parse_stim(text)).deltakit_leaks) continue;
+    const auto names = language::dialect_names();
+    const std::string dialect(names[static_cast<std::size_t>(k) % names.size()]);
+    if (!refusal(text, dialect).empty()) continue;
+    ++compared[dialect];
+    const std::string out = written(text, dialect);
+    EXPECT_LT(difference(distribution(text), distribution(out)), kRounding)
+        << dialect << "\n"
+        << text << out;
+  }
+  if (circuits < 150) return;
+  for (const std::string_view dialect : language::dialect_names())
+    EXPECT_GT(compared[std::string(dialect)], 2) << dialect;
+}
+
 TEST(Dialects, texts) {
   EXPECT_EQ(written("T[mine] 0\nREPEAT[loop] 3 {\n    R_Z[a](0.25) 1\n    SHIFT_COORDS(1)\n}\n"
                     "R_XX(1e-07) 0 1 2 3\nU3(0.1, -0.2, 0.3) 0\nTPP_DAG X0*!Y1\n",
@@ -442,6 +483,16 @@ TEST(Dialects, texts) {
                     "0\nLEAKAGE1(0.01) 0\n",
                     "deltakit"),
             "LEAKAGE(0.01) 0 1\nCX(0.25, 0, 0.5, 0) 0 1\nLEAKAGE(0.01) 0\n");
+  // Feedback spreads no leakage, and sweep bits that do nothing are columns of their files all the same.
+  EXPECT_EQ(written("RL 0\nM 0\nCX(0.1, 0.2, 0.3, 0.4) 0 1 rec[-1] 1\nCZ sweep[5] rec[-1]\n", "stim"),
+            "M 0\nCX 0 1 rec[-1] 1\nCZ sweep[5] rec[-1]\n");
+  // What is leaked behind a loop is not leaked in it.
+  EXPECT_EQ(written("REPEAT 2 {\n    CX 0 1\n    REPEAT 3 {\n        CX 1 2\n        LEAKAGE(0.1) 2\n"
+                    "        R 2\n    }\n    R 1\n}\nLEAKAGE(0.1) 0\n",
+                    "custabilizer"),
+            "REPEAT 2 {\n    CX 0 1\n    REPEAT 3 {\n        CX 1 2\n"
+            "        LEAKAGE_SCRAMBLE_PARTNER 1 2\n        LEAKAGE_PAULI1(0, 0, 0, 0.025, 0.025, "
+            "0.025) 2\n        LEAKAGE1(0.1) 2\n        R 2\n    }\n    R 1\n}\nLEAKAGE1(0.1) 0\n");
   // A product with more factors than a rotation may have
   std::string wide = "R_PAULI(0.3) X0";
   for (int q = 1; q < 65; ++q) wide += "*" + std::string(1, "XYZ"[q % 3]) + std::to_string(q);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tilewave/base/interrupt.h"
 #include "tilewave/circuit/clifford.h"
 
 namespace tilewave::circuit {
@@ -56,23 +57,18 @@ bool spreads_leakage(const StabilizerCircuit& circuit, const StabInstruction& op
   return may && any_positive(circuit.args(op));
 }
 
-MayLeak::MayLeak(const StabilizerCircuit& circuit)
-    : now_(circuit.counts().qubits, false), ever_(now_) {
-  while (gather(circuit)) {
-  }
-  ever_ = now_;
-  std::fill(now_.begin(), now_.end(), false);
-}
-
 bool MayLeak::gather(const StabilizerCircuit& circuit) {
   bool grew = false;
-  for (const StabInstruction& op : circuit.instructions())
+  for (const StabInstruction& op : circuit.instructions()) {
+    check_interrupt_once_in<256>();
     grew |= op.kind == K::kRepeat ? gather(circuit.block(op)) : step(circuit, op, true);
+  }
   return grew;
 }
 
-void MayLeak::enter_loop() {
-  for (std::size_t q = 0; q < now_.size(); ++q) now_[q] = now_[q] || ever_[q];
+void MayLeak::enter_loop(const StabilizerCircuit& body) {
+  while (gather(body)) {
+  }
 }
 
 void MayLeak::pass(const StabilizerCircuit& circuit, const StabInstruction& op) {

@@ -29,18 +29,19 @@ bool spreads_leakage(const StabilizerCircuit& circuit, const StabInstruction& op
 /// that it does not name is never leaked there.
 class MayLeak {
  public:
-  explicit MayLeak(const StabilizerCircuit& circuit);
+  /// At the start of a circuit, where none is.
+  explicit MayLeak(std::uint64_t num_qubits) : now_(num_qubits, false) {}
   bool operator()(std::uint32_t qubit) const { return now_[qubit]; }
   void pass(const StabilizerCircuit& circuit, const StabInstruction& op);
-  /// At the start of a loop, whatever its iteration.
-  void enter_loop();
+  /// At the start of a loop's body, whatever the iteration.
+  void enter_loop(const StabilizerCircuit& body);
 
  private:
   // What follows from `op` where `gain_only`: leakage ends nowhere.
   bool step(const StabilizerCircuit& circuit, const StabInstruction& op, bool gain_only);
   bool gather(const StabilizerCircuit& circuit);
 
-  std::vector<bool> now_, ever_;
+  std::vector<bool> now_;
 };
 
 }  // namespace tilewave::circuit

@@ -67,7 +67,7 @@ DialectRewriter::DialectRewriter(const StabilizerCircuit& circuit, const Dialect
       words_(circuit::leakage_words(circuit)),
       has_chains_(has(circuit, K::kElseCorrelatedError)),
       num_qubits_(circuit.counts().qubits),
-      may_leak_(circuit) {
+      may_leak_(num_qubits_) {
   if (words_.mixed()) throw Error(ExitCode::kInput, file_ + ": " + words_.mixed_message());
   if (!words_.deltakit.empty()) from_ = L::kDeltakit;
   if (!words_.custabilizer.empty()) from_ = L::kCustabilizer;
@@ -87,7 +87,7 @@ circuit::StabilizerCircuit DialectRewriter::block(const StabilizerCircuit& c) {
     tag_ = c.tag(op);
     if (op.kind == K::kRepeat) {
       const std::string tag = tag_beside(K::kRepeat, GateId::kId);
-      may_leak_.enter_loop();
+      may_leak_.enter_loop(c.block(op));
       StabilizerCircuit body = block(c.block(op));
       if (!body.empty()) out.append_repeat(op.repeat, std::move(body), tag, op.line);
       continue;
