@@ -445,9 +445,8 @@ TEST(Dialects, random_mixtures_keep_their_distribution) {
     if (!refusal(text, dialect).empty()) continue;
     ++compared[dialect];
     const std::string out = written(text, dialect);
-    EXPECT_LT(difference(distribution(text), distribution(out)), kRounding)
-        << dialect << "\n"
-        << text << out;
+    EXPECT_LT(difference(distribution(text), distribution(out)), kRounding) << dialect << "\n"
+                                                                            << text << out;
   }
   if (circuits < 150) return;
   for (const std::string_view dialect : language::dialect_names())
@@ -484,15 +483,17 @@ TEST(Dialects, texts) {
                     "deltakit"),
             "LEAKAGE(0.01) 0 1\nCX(0.25, 0, 0.5, 0) 0 1\nLEAKAGE(0.01) 0\n");
   // Feedback spreads no leakage, and sweep bits that do nothing are columns of their files all the same.
-  EXPECT_EQ(written("RL 0\nM 0\nCX(0.1, 0.2, 0.3, 0.4) 0 1 rec[-1] 1\nCZ sweep[5] rec[-1]\n", "stim"),
-            "M 0\nCX 0 1 rec[-1] 1\nCZ sweep[5] rec[-1]\n");
+  EXPECT_EQ(
+      written("RL 0\nM 0\nCX(0.1, 0.2, 0.3, 0.4) 0 1 rec[-1] 1\nCZ sweep[5] rec[-1]\n", "stim"),
+      "M 0\nCX 0 1 rec[-1] 1\nCZ sweep[5] rec[-1]\n");
   // What is leaked behind a loop is not leaked in it.
-  EXPECT_EQ(written("REPEAT 2 {\n    CX 0 1\n    REPEAT 3 {\n        CX 1 2\n        LEAKAGE(0.1) 2\n"
-                    "        R 2\n    }\n    R 1\n}\nLEAKAGE(0.1) 0\n",
-                    "custabilizer"),
-            "REPEAT 2 {\n    CX 0 1\n    REPEAT 3 {\n        CX 1 2\n"
-            "        LEAKAGE_SCRAMBLE_PARTNER 1 2\n        LEAKAGE_PAULI1(0, 0, 0, 0.025, 0.025, "
-            "0.025) 2\n        LEAKAGE1(0.1) 2\n        R 2\n    }\n    R 1\n}\nLEAKAGE1(0.1) 0\n");
+  EXPECT_EQ(
+      written("REPEAT 2 {\n    CX 0 1\n    REPEAT 3 {\n        CX 1 2\n        LEAKAGE(0.1) 2\n"
+              "        R 2\n    }\n    R 1\n}\nLEAKAGE(0.1) 0\n",
+              "custabilizer"),
+      "REPEAT 2 {\n    CX 0 1\n    REPEAT 3 {\n        CX 1 2\n"
+      "        LEAKAGE_SCRAMBLE_PARTNER 1 2\n        LEAKAGE_PAULI1(0, 0, 0, 0.025, 0.025, "
+      "0.025) 2\n        LEAKAGE1(0.1) 2\n        R 2\n    }\n    R 1\n}\nLEAKAGE1(0.1) 0\n");
   // A product with more factors than a rotation may have
   std::string wide = "R_PAULI(0.3) X0";
   for (int q = 1; q < 65; ++q) wide += "*" + std::string(1, "XYZ"[q % 3]) + std::to_string(q);

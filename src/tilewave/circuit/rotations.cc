@@ -34,6 +34,21 @@ PauliProduct product_of(std::span<const StabTarget> targets) {
   return out;
 }
 
+GateId pauli_gate(Pauli p) {
+  return p == Pauli::kX ? GateId::kX : p == Pauli::kY ? GateId::kY : GateId::kZ;
+}
+
+GateId root_gate(Pauli p, bool inverse) {
+  switch (p) {
+    case Pauli::kX:
+      return inverse ? GateId::kSxdg : GateId::kSx;
+    case Pauli::kY:
+      return inverse ? GateId::kSydg : GateId::kSy;
+    default:
+      return inverse ? GateId::kSdg : GateId::kS;
+  }
+}
+
 bool is_rotation(StabKind kind) { return kind >= K::kT && kind <= K::kCH; }
 
 int quarter_turns(double half_turns) {

@@ -24,12 +24,17 @@ struct PauliProduct {
 /// be Hermitian, which StabilizerCircuit::append has checked.
 PauliProduct product_of(std::span<const StabTarget> targets);
 
-/// Calls f(product) for each product of a list such as X1*Z2 Y3.
+/// Behind the product, of a list such as X1*Z2 Y3, that begins at `first`.
+inline std::size_t end_of_product(std::span<const StabTarget> targets, std::size_t first) {
+  std::size_t end = first + 1;
+  while (end < targets.size() && targets[end].kind == StabTarget::Kind::kCombiner) end += 2;
+  return end;
+}
+/// Calls f(product) for each product of such a list.
 template <class F>
 void for_each_product(std::span<const StabTarget> targets, F f) {
   for (std::size_t i = 0; i < targets.size();) {
-    std::size_t end = i + 1;
-    while (end < targets.size() && targets[end].kind == StabTarget::Kind::kCombiner) end += 2;
+    const std::size_t end = end_of_product(targets, i);
     f(product_of(targets.subspan(i, end - i)));
     i = end;
   }
@@ -40,6 +45,10 @@ struct PauliRotation {
   std::vector<std::pair<std::uint32_t, Pauli>> factors;
   double half_turns = 0;
 };
+
+/// X, Y or Z as a gate, and its square root.
+GateId pauli_gate(Pauli p);
+GateId root_gate(Pauli p, bool inverse);
 
 /// Whether an instruction is one of kT to kCH.
 bool is_rotation(StabKind kind);

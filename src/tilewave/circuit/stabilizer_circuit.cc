@@ -8,6 +8,7 @@
 #include "tilewave/base/interrupt.h"
 #include "tilewave/base/read_double.h"
 #include "tilewave/base/saturating.h"
+#include "tilewave/circuit/rotations.h"
 
 namespace tilewave::circuit {
 namespace {
@@ -93,8 +94,7 @@ static_assert(std::size(kOps) == static_cast<std::size_t>(K::kCount));
 // unequal ones meet it gains an i, which must come in pairs.
 void check_hermitian(const std::string& where, std::span<const StabTarget> targets) {
   for (std::size_t first = 0, end = 0; first < targets.size(); first = end) {
-    end = first + 1;
-    while (end < targets.size() && targets[end].kind == StabTarget::Kind::kCombiner) end += 2;
+    end = end_of_product(targets, first);
     std::vector<std::uint32_t> factors;  // the Pauli on each qubit so far as x + 2 z
     QubitPlaces places(end - first);
     unsigned turns = 0;

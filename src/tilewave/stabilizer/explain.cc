@@ -5,6 +5,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/base/saturating.h"
+#include "tilewave/circuit/rotations.h"
 #include "tilewave/language/stim/text.h"
 #include "tilewave/stabilizer/sensitivity.h"
 #include "tilewave/stabilizer/sparse_program.h"
@@ -248,8 +249,7 @@ class Explainer : public SensitivityVisitor {
       case K::kMPP: {
         std::size_t first = 0;
         for (std::uint32_t k = 0;; ++k) {
-          std::size_t end = first + 1;
-          while (end < targets.size() && targets[end].kind == StabTarget::Kind::kCombiner) end += 2;
+          const std::size_t end = circuit::end_of_product(targets, first);
           if (k == l.index) return {first, end};
           first = end;
         }

@@ -223,25 +223,17 @@ class Lowering {
   }
   void phase_product(const Product& pr, bool dagger) {
     if (pr.factors.empty()) return;
-    using circuit::GateId;
-    const bool minus = dagger != pr.negative;
-    const Pauli p0 = pr.factors[0].second;
-    const GateId g = p0 == Pauli::kX   ? (minus ? GateId::kSxdg : GateId::kSx)
-                     : p0 == Pauli::kY ? (minus ? GateId::kSydg : GateId::kSy)
-                                       : (minus ? GateId::kSdg : GateId::kS);
+    const auto [q0, p0] = pr.factors[0];
+    const circuit::GateId root = circuit::root_gate(p0, dagger != pr.negative);
     fold(pr, false, gates_scramble_);
-    clifford1(circuit::gate_clifford1(g), pr.factors[0].first);
+    clifford1(circuit::gate_clifford1(root), q0);
     fold(pr, !gates_scramble_, gates_scramble_);
   }
   void rotation(const StabInstruction& op, const circuit::PauliRotation& r) {
     const int quarters = circuit::quarter_turns(r.half_turns);
     if (quarters == 2) {
-      for (const auto& [q, p] : r.factors) {
-        clifford1(circuit::gate_clifford1(p == Pauli::kX   ? circuit::GateId::kX
-                                          : p == Pauli::kY ? circuit::GateId::kY
-                                                           : circuit::GateId::kZ),
-                  q);
-      }
+      for (const auto& [q, p] : r.factors)
+        clifford1(circuit::gate_clifford1(circuit::pauli_gate(p)), q);
     } else if (quarters > 0) {
       phase_product({r.factors, false}, quarters == 3);
     }

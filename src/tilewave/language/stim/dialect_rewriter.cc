@@ -32,8 +32,7 @@ bool has(const circuit::StabilizerCircuit& c, StabKind kind) {
 // Whether a product has a qubit twice, or more factors than a rotation may have.
 bool is_plain_rotation(std::span<const StabTarget> targets, std::size_t most_factors) {
   for (std::size_t i = 0; i < targets.size();) {
-    std::size_t end = i + 1;
-    while (end < targets.size() && targets[end].kind == StabTarget::Kind::kCombiner) end += 2;
+    const std::size_t end = circuit::end_of_product(targets, i);
     const std::size_t factors = (end - i + 1) / 2;
     if (factors > most_factors) return false;
     circuit::QubitPlaces places(factors);
@@ -263,9 +262,7 @@ void DialectRewriter::rotate(const circuit::PauliRotation& r) {
 void DialectRewriter::quarter_turn(const circuit::PauliRotation& r) {
   const int quarters = circuit::quarter_turns(r.half_turns);
   if (quarters == 2) {
-    for (const auto& [q, p] : r.factors) {
-      write(p == Pauli::kX ? GateId::kX : p == Pauli::kY ? GateId::kY : GateId::kZ, {q});
-    }
+    for (const auto& [q, p] : r.factors) write(circuit::pauli_gate(p), {q});
   } else if (quarters != 0) {
     const Product product{r.factors, false};
     if (r.factors.size() == 1 || to_.few_words || must_not_scramble_)
@@ -316,10 +313,7 @@ void DialectRewriter::measure(const Product& p, Args args, bool scrambles) {
 
 void DialectRewriter::phase(const Product& p, bool dagger) {
   const auto [q, pauli] = p.factors[0];
-  const bool minus = dagger != p.negative;
-  const GateId gate = pauli == Pauli::kX   ? (minus ? GateId::kSxdg : GateId::kSx)
-                      : pauli == Pauli::kY ? (minus ? GateId::kSydg : GateId::kSy)
-                                           : (minus ? GateId::kSdg : GateId::kS);
+  const GateId gate = circuit::root_gate(pauli, dagger != p.negative);
   fold(p, false, scrambles_);
   if (to_.few_words) {
     one_qubit(circuit::gate_clifford1(gate), q);

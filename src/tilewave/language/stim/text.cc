@@ -5,6 +5,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/base/saturating.h"
+#include "tilewave/circuit/rotations.h"
 #include "tilewave/language/stim/scanner.h"
 #include "tilewave/language/stim/tagged_gate.h"
 #include "tilewave/language/text/source.h"
@@ -222,8 +223,7 @@ class Printer {
       }
     } else if (spelling_ != StimSpelling::kNames && kind == StabKind::kRotPauli) {
       for (std::size_t i = 0; i < targets.size();) {
-        std::size_t end = i + 1;
-        while (end < targets.size() && targets[end].kind == StabTarget::Kind::kCombiner) end += 2;
+        const std::size_t end = circuit::end_of_product(targets, i);
         f(targets.subspan(i, end - i));
         i = end;
       }

@@ -8,6 +8,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
+#include "tilewave/circuit/rotations.h"
 #include "tilewave/language/stim/text.h"
 #include "tilewave/stabilizer/diagram/diagram.h"
 #include "tilewave/stabilizer/diagram/svg.h"
@@ -296,9 +297,7 @@ void Timeline::operation(const StabilizerCircuit& circuit, const StabInstruction
   for (std::size_t k = 0; k < targets.size();) {
     std::size_t end = k + (rule == TargetRule::kTriples ? 3 : is_pair ? 2 : 1);
     if (is_chain) end = targets.size();
-    if (is_product) {
-      while (end < targets.size() && targets[end].kind == StabTarget::Kind::kCombiner) end += 2;
-    }
+    if (is_product) end = circuit::end_of_product(targets, k);
     Item item;
     item.kind = kind_of(op.kind);
     item.title = title;
