@@ -2,190 +2,310 @@
 #include "tilewave/parametric/cuda/device_batch.h"
 
 #include <algorithm>
-#include <optional>
 #include <string>
+#include <utility>
 
-#include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
-#include "tilewave/parametric/cuda/device_program.cuh"
+#include "tilewave/parametric/cuda/batch_machine.cuh"
+#include "tilewave/parametric/cuda/device_array.cuh"
 #include "tilewave/parametric/cuda/host_copy.h"
-#include "tilewave/parametric/cuda/string_sums.cuh"
 
 namespace tilewave::parametric {
 namespace {
 
 using device::Amplitude;
 using device::Array;
-using device::ProgramView;
-using device::StringView;
+using device::BatchClass;
+using device::BatchSegment;
+using device::BatchStrings;
+using device::BatchView;
+using device::DeviceBatchOp;
+using device::TeamShape;
 namespace cuda = runtime::cuda;
 
-constexpr int kReg = 3, kHeld = 1 << kReg;
-// What a block keeps in shared memory at most, so that enough blocks stand on a multiprocessor.
-constexpr std::size_t kOwnBytes = std::size_t{2} << 10;  // of the kernel itself
-constexpr std::size_t kMostFactorBytes = std::size_t{16} << 10,
-                      kMostSumBytes = std::size_t{32} << 10;
+constexpr int kReg = 4, kHeld = 1 << kReg;
 // Bytes of values of the sets that a kernel takes: enough for all blocks of a device, and little enough
 // that copies of other sets beside it are a part of the whole.
 constexpr std::size_t kValueBytes = std::size_t{16} << 20;
 constexpr std::size_t kFewestSets = 4096;  // unless there are fewer
 
-/// An angle: a constant and terms, and what its cosine is of.
-struct DeviceAngle {
-  double constant, share;
-  std::uint32_t first, end;
+/// A sum of terms, most often of one.
+struct DeviceSum {
+  double constant = 0, coefficient = 0;
+  std::uint32_t of = 0;               // of the first term: a parameter, or a slot
+  std::uint32_t first = 0, more = 0;  // the others
+  std::uint32_t shears = 0;           // an angle whose rotation is three of them
 };
 struct DeviceTerm {
-  std::uint32_t of;  // a parameter, or a derivative
+  std::uint32_t of;
   double coefficient;
 };
+static_assert(sizeof(DeviceSum) == 32);
 
 template <class T>
 struct BatchArguments {
-  ProgramView<T> program;
-  StringView<T, kReg> strings;
-  const DeviceAngle* angles;
-  const DeviceTerm* angle_terms;
-  const std::uint32_t* first_of_parameter;  // [parameter + 1], in parameter_terms
-  const DeviceTerm* parameter_terms;
-  std::uint32_t num_angles, num_parameters, num_observables, num_reads;
-  std::uint32_t sets;
-  const double *values, *v;         // v: null for expectations alone
+  BatchView<T> program;
+  BatchStrings<T> strings;
+  const DeviceSum *angles, *derivatives;  // of each slot, of each parameter
+  const DeviceTerm* terms;                // of both
+  std::uint32_t num_slots, num_parameters, num_observables, sets;
+  const double *values, *v;         // v: of gradients
   double *expectations, *gradient;  // [set][observable], [set][parameter]
-  Amplitude<T>* far_factors;        // [block][angle], where shared memory has no room for them
-  double* far_sums;                 // [block][warp][sum]
+  unsigned char* far;  // [team]: slots and sums, where shared memory has no room for them
 };
 
-template <class T, int kRow>
-__global__ __launch_bounds__(1 << (kRow - kReg)) void run_batch(const BatchArguments<T> a) {
-  using A = Amplitude<T>;
-  constexpr int kThreads = 1 << (kRow - kReg), kWarps = kThreads / 32, kThreadBits = kRow - kReg;
-  constexpr int kBankBits = sizeof(T) == 8 ? 3 : 4;
-  extern __shared__ __align__(16) unsigned char memory[];
-  auto* shared = reinterpret_cast<A*>(memory);
-  unsigned char* room = memory + (sizeof(A) << kRow);
-  A* factors = reinterpret_cast<A*>(room);
-  if (a.far_factors) {
-    factors = a.far_factors + std::uint64_t{blockIdx.x} * a.num_angles;
-  } else {
-    room += a.num_angles * sizeof(A);
-  }
-  // of every warp: derivatives, then Re and Im of expectations
-  const std::uint32_t num_sums = a.num_reads + 2 * a.num_observables;
-  double* all_sums = a.far_sums ? a.far_sums + std::uint64_t{blockIdx.x} * kWarps * num_sums
-                                : reinterpret_cast<double*>(room);
-  double* sums = all_sums + threadIdx.x / 32 * num_sums;
-  const StagePass pass = a.program.passes[0];
-  const StageOp* ops = a.program.ops;
+// Blocks of a multiprocessor are as many as registers allow: a state takes 64 of a thread in double
+// precision.
+constexpr int kBlockThreads = 128;
+template <class T, int kRow, bool kGradient>
+struct BatchShape : TeamShape<T, kRow, kReg> {
+  using Team = TeamShape<T, kRow, kReg>;
+  static constexpr int kBlock = Team::kThreads < kBlockThreads ? kBlockThreads : Team::kThreads;
+  static constexpr int kTeams = kBlock / Team::kThreads;
+  static constexpr int kWarpsAtLeast =
+      sizeof(T) == 8 ? (kGradient ? 8 : 16) : (kGradient ? 16 : 24);
+  static constexpr int kBlocks = kWarpsAtLeast * 32 / kBlock;
 
-  for (std::uint32_t set = blockIdx.x; set < a.sets; set += gridDim.x) {
-    __syncthreads();  // the set before is finished
+  // What a team has beside its tile.
+  __host__ __device__ static std::size_t slot_bytes(std::size_t slots) {
+    return sizeof(Amplitude<T>) * ((slots + 1) / 2 * 2);
+  }
+  __host__ __device__ static std::size_t team_bytes(std::size_t slots, std::size_t observables) {
+    const std::size_t sums = (kGradient ? slots : 0) + observables;
+    return slot_bytes(slots) + (Team::kWarps * sums + 1) / 2 * 2 * sizeof(double);
+  }
+};
+
+__device__ inline double value_of(const DeviceSum& sum, const DeviceTerm* terms,
+                                  const double* values) {
+  double x = sum.constant;
+  if (sum.coefficient != 0) x += sum.coefficient * values[sum.of];
+  for (std::uint32_t k = 0; k < sum.more; ++k)
+    x += terms[sum.first + k].coefficient * values[terms[sum.first + k].of];
+  return x;
+}
+
+/// What a slot keeps: cosine and sine of its angle, or what three shears are made with.
+template <class T>
+__device__ Amplitude<T> factor_of(const DeviceSum& angle, const DeviceTerm* terms,
+                                  const double* values) {
+  double s, c;
+  sincos(value_of(angle, terms, values), &s, &c);
+  if (angle.shears) {
+    // the half turn that is left out is a sign of the whole state
+    if (c < 0) c = -c, s = -s;
+    c = s / (1 + c);
+  }
+  return {static_cast<T>(c), static_cast<T>(s)};
+}
+
+template <class T, int kRow, bool kGradient, bool kFar>
+__global__ __launch_bounds__(
+    BatchShape<T, kRow, kGradient>::kBlock,
+    BatchShape<T, kRow, kGradient>::kBlocks) void run_batch(const BatchArguments<T> a) {
+  using S = BatchShape<T, kRow, kGradient>;
+  constexpr int kThreads = S::kThreads;
+  const std::uint32_t thread = threadIdx.x % kThreads, team = threadIdx.x / kThreads;
+  const std::uint32_t num_reads = kGradient ? a.num_slots : 0;
+  const std::uint32_t num_sums = num_reads + a.num_observables;  // observables behind derivatives
+  // all of the team: its first warp's sums
+  device::TeamSlots<T, kFar> all;
+  const auto own_bytes = static_cast<std::uint32_t>(S::team_bytes(a.num_slots, a.num_observables));
+  all.tile = team * static_cast<std::uint32_t>(S::kTileBytes);
+  all.own = kFar ? 0 : S::kTeams * static_cast<std::uint32_t>(S::kTileBytes) + team * own_bytes;
+  all.own_sums = all.own + static_cast<std::uint32_t>(S::slot_bytes(a.num_slots));
+  all.far_base = kFar ? a.far + std::uint64_t{blockIdx.x * S::kTeams + team} * own_bytes : nullptr;
+  device::TeamSlots<T, kFar> slots = all;
+  slots.own_sums += thread / 32 * num_sums * static_cast<std::uint32_t>(sizeof(double));
+
+#pragma unroll 1
+  for (std::uint32_t base = blockIdx.x * S::kTeams; base < a.sets; base += gridDim.x * S::kTeams) {
+    const std::uint32_t set = min(base + team, a.sets - 1);  // the last one more than once
     const double* values = a.values + std::uint64_t{set} * a.num_parameters;
-    for (std::uint32_t k = threadIdx.x; k < a.num_angles; k += kThreads) {
-      const DeviceAngle angle = a.angles[k];
-      double x = angle.constant;
-      for (std::uint32_t t = angle.first; t < angle.end; ++t)
-        x += a.angle_terms[t].coefficient * values[a.angle_terms[t].of];
-      double s, c;
-      sincos(angle.share * x, &s, &c);
-      factors[k] = {static_cast<T>(c), static_cast<T>(s)};
+    S::sync();  // the set before is finished
+#pragma unroll 1
+    for (std::uint32_t k = thread; k < a.num_slots; k += kThreads)
+      slots.factor(k) = factor_of<T>(a.angles[k], a.terms, values);
+    if (thread % 32 == 0) {
+      for (std::uint32_t k = num_reads; k < num_sums; ++k) slots.sum(k) = 0;
     }
-    for (std::uint32_t k = threadIdx.x; k < kWarps * num_sums; k += kThreads) all_sums[k] = 0;
-    __syncthreads();
+    S::sync();
 
-    A psi[kHeld], lam[kHeld];
-    {
-      device::Tile<T, kRow, kReg, false, false> tile;
-      tile.shared = shared;
-      tile.factors = factors;
-      tile.outer = 0;
+    device::Team<T, kRow, kReg, false, kFar> forward;
+    forward.slots = slots;
+    forward.thread = thread;
 #pragma unroll
-      for (int k = 0; k < kHeld; ++k)
-        tile.psi[k] = {k == 0 && threadIdx.x == 0 ? T(1) : T(0), T(0)};
-      tile.run(a.program, pass, ops, a.program.phases, a.program.terms);
+    for (int k = 0; k < kHeld; ++k) forward.psi[k] = {k == 0 && thread == 0 ? T(1) : T(0), T(0)};
+    forward.run(a.program);
+    if constexpr (kGradient) {
+      device::Team<T, kRow, kReg, true, kFar> back;
+      back.slots = slots;
+      back.thread = thread;
 #pragma unroll
-      for (int k = 0; k < kHeld; ++k) psi[k] = tile.psi[k], lam[k] = {0, 0};
-    }
-    __syncthreads();
+      for (int k = 0; k < kHeld; ++k) back.lam[k] = {0, 0};
+      forward.template add_strings<true>(a.strings, num_reads, back.lam,
+                                         a.v + std::uint64_t{set} * a.num_observables);
 #pragma unroll
-    for (int k = 0; k < kHeld; ++k)
-      shared[swizzle(threadIdx.x | k << kThreadBits, kBankBits)] = psi[k];
-    __syncthreads();
-    double* expectations = sums + a.num_reads;
-    if (a.v) {
-      device::add_strings<T, kRow, kReg, true>(a.strings, 0, threadIdx.x, psi, shared, lam,
-                                               expectations,
-                                               a.v + std::uint64_t{set} * a.num_observables);
-      device::Tile<T, kRow, kReg, true, false> tile;
-      tile.shared = shared;
-      tile.factors = factors;
-      tile.sums = sums;
-      tile.outer = 0;
-#pragma unroll
-      for (int k = 0; k < kHeld; ++k) tile.psi[k] = psi[k], tile.lam[k] = lam[k];
-      tile.run(a.program, pass, ops, a.program.phases, a.program.terms);
+      for (int k = 0; k < kHeld; ++k) back.psi[k] = forward.psi[k];
+      back.run(a.program);
     } else {
-      device::add_strings<T, kRow, kReg, false>(a.strings, 0, threadIdx.x, psi, shared, lam,
-                                                expectations);
+      forward.template add_strings<false>(a.strings, num_reads, nullptr, nullptr);
     }
-    __syncthreads();
-    for (std::uint32_t k = threadIdx.x; k < num_sums; k += kThreads) {
-      double sum = all_sums[k];
-      for (int w = 1; w < kWarps; ++w) sum += all_sums[w * num_sums + k];
-      all_sums[k] = sum;
-      const std::uint32_t of = k - a.num_reads;
-      if (a.expectations && k >= a.num_reads && of % 2 == 0)
-        a.expectations[std::uint64_t{set} * a.num_observables + of / 2] = sum;
+    S::sync();
+    if constexpr (S::kWarps > 1) {
+      for (std::uint32_t k = thread; k < num_sums; k += kThreads) {
+        double sum = all.sum(k);
+        for (int w = 1; w < S::kWarps; ++w) sum += all.sum(w * num_sums + k);
+        all.sum(k) = sum;
+      }
+      S::sync();
     }
-    if (!a.v) continue;
-    __syncthreads();
-    for (std::uint32_t p = threadIdx.x; p < a.num_parameters; p += kThreads) {
-      double sum = 0;
-      for (std::uint32_t t = a.first_of_parameter[p]; t < a.first_of_parameter[p + 1]; ++t)
-        sum += a.parameter_terms[t].coefficient * all_sums[a.parameter_terms[t].of];
-      a.gradient[std::uint64_t{set} * a.num_parameters + p] = sum;
+    if (base + team != set) continue;
+    for (std::uint32_t m = thread; m < a.num_observables; m += kThreads)
+      a.expectations[std::uint64_t{set} * a.num_observables + m] = all.sum(num_reads + m);
+    if constexpr (kGradient) {
+      for (std::uint32_t p = thread; p < a.num_parameters; p += kThreads)
+        a.gradient[std::uint64_t{set} * a.num_parameters + p] =
+            value_of(a.derivatives[p], a.terms, &all.sum(0));
     }
   }
 }
 
+// How a kernel is launched.
 template <class T>
-using Kernel = void (*)(BatchArguments<T>);
-
-// Tiles of 8, 10 and 12 bits: states of up to as many qubits.
-constexpr int row_bits_for(int wires) { return wires <= 8 ? 8 : wires <= 10 ? 10 : 12; }
-template <class T>
-Kernel<T> kernel_for(int row_bits) {
-  return row_bits == 8 ? &run_batch<T, 8> : row_bits == 10 ? &run_batch<T, 10> : &run_batch<T, 12>;
+struct Launch {
+  void (*near)(BatchArguments<T>) = nullptr;  // slots in shared memory
+  void (*far)(BatchArguments<T>) = nullptr;
+  int block = 0, teams = 0;
+  std::size_t tile_bytes = 0;
+  std::size_t (*team_bytes)(std::size_t slots, std::size_t observables) = nullptr;
+};
+template <class T, int kRow, bool kGradient>
+Launch<T> launch_of() {
+  using S = BatchShape<T, kRow, kGradient>;
+  return {&run_batch<T, kRow, kGradient, false>,
+          &run_batch<T, kRow, kGradient, true>,
+          S::kBlock,
+          S::kTeams,
+          S::kTileBytes,
+          &S::team_bytes};
 }
+// Tiles of 4, 6, 8, 10 and 12 bits: states of up to as many qubits.
+constexpr int row_bits_for(int wires) { return std::max(4, (wires + 1) / 2 * 2); }
+template <class T, bool kGradient>
+Launch<T> launch_for(int row_bits) {
+  switch (row_bits) {
+    case 4:
+      return launch_of<T, 4, kGradient>();
+    case 6:
+      return launch_of<T, 6, kGradient>();
+    case 8:
+      return launch_of<T, 8, kGradient>();
+    case 10:
+      return launch_of<T, 10, kGradient>();
+    default:
+      return launch_of<T, 12, kGradient>();
+  }
+}
+
+// A program's arrays on a device.
+template <class T>
+class DeviceBatchProgram {
+ public:
+  static constexpr int kBankBits = sizeof(T) == 8 ? 3 : 4;
+
+  DeviceBatchProgram(const BatchProgram& p, const cuda::Stream& stream)
+      : num_ops_(static_cast<std::uint32_t>(p.ops.size())),
+        phases_(p.phases, stream),
+        matrices_(p.matrices, stream) {
+    constexpr std::uint32_t kBytes = sizeof(Amplitude<T>);
+    std::vector<DeviceBatchOp> ops;
+    for (const BatchOp& op : p.ops) {
+      DeviceBatchOp own{op.kind,      op.bits,
+                        op.registers, op.register_value,
+                        op.thread,    op.thread_value,
+                        op.index,     op.slot,
+                        {},           {}};
+      own.from[0] = op.reads > 0;
+      if (op.kind == BatchOpKind::kExchange) {
+        const Exchange& e = p.exchanges[op.index];
+        TW_CHECK(!e.num_conditions, "all wires are in the tile");
+        for (int b = 0; b < p.register_bits; ++b) {
+          own.from[b] = static_cast<std::uint16_t>(e.from[b] * kBytes);
+          own.to[b] = static_cast<std::uint16_t>(e.to[b] * kBytes);
+        }
+      }
+      ops.push_back(own);
+    }
+    std::vector<std::uint32_t> addresses;
+    const int thread_bits = p.row_bits - p.register_bits;
+    for (const Exchange& e : p.exchanges) {
+      for (std::uint32_t t = 0; t < 1u << thread_bits; ++t) {
+        std::uint32_t from = e.plus, to = 0;
+        for (int b = 0; b < thread_bits; ++b) {
+          if (!(t >> b & 1)) continue;
+          from ^= e.from[p.register_bits + b];
+          to ^= e.to[p.register_bits + b];
+        }
+        addresses.push_back(from * kBytes | to * kBytes << 16);
+      }
+    }
+    std::vector<std::uint16_t> threads;
+    for (const BatchSlot& s : p.slots) threads.push_back(s.thread);
+    std::vector<Amplitude<T>> entries;
+    for (const cplx& x : p.entries)
+      entries.push_back({static_cast<T>(x.real()), static_cast<T>(x.imag())});
+    ops_ = Array<DeviceBatchOp>(ops, stream);
+    addresses_ = Array<std::uint32_t>(addresses, stream);
+    threads_ = Array<std::uint16_t>(threads, stream);
+    entries_ = Array<Amplitude<T>>(entries, stream);
+    stream.synchronize();
+  }
+  BatchView<T> view() const {
+    return {ops_.data(),      addresses_.data(), phases_.data(), threads_.data(),
+            matrices_.data(), entries_.data(),   num_ops_};
+  }
+
+ private:
+  std::uint32_t num_ops_;
+  Array<DeviceBatchOp> ops_;
+  Array<BatchPhases> phases_;
+  Array<BatchMatrix> matrices_;
+  Array<std::uint32_t> addresses_;
+  Array<std::uint16_t> threads_;
+  Array<Amplitude<T>> entries_;
+};
 
 }  // namespace
 
 template <class T>
 struct DeviceBatch<T>::Data {
-  using A = Amplitude<T>;
-  static constexpr int kBankBits = sizeof(T) == 8 ? 3 : 4;
-
-  int index, row_bits;
-  std::uint32_t num_parameters, num_observables, most_blocks = 1;
-  std::size_t shared = 0;
-  bool has_far_factors = false, has_far_sums = false;
+  int index;
+  std::uint32_t num_parameters, num_observables, num_slots;
   cuda::Stream stream;
-  StageProgram program;
-  std::optional<device::DeviceProgram<T>> there;
-  Array<device::StringSegment<kHeld>> segments;
+  DeviceBatchProgram<T> there;
+  Array<BatchSegment> segments;
+  Array<BatchClass> classes;
   Array<device::DeviceString<T>> strings;
-  Array<DeviceAngle> angles;
-  Array<DeviceTerm> angle_terms, parameter_terms;
-  Array<std::uint32_t> first_of_parameter;
+  Array<DeviceSum> angles, derivatives;
+  Array<DeviceTerm> terms;
   std::uint32_t num_segments = 0;
-  std::size_t num_angles = 0, sums_of_block = 0;
+
+  // Expectations alone, and with gradients.
+  struct Kernel {
+    Launch<T> launch;
+    void (*run)(BatchArguments<T>) = nullptr;
+    std::size_t shared = 0, far = 0;  // bytes of a block, of all teams
+    std::uint32_t blocks = 0;
+  };
+  Kernel kernels[2];
 
   // A part of the sets on its way: one is copied while another is computed.
   struct Slot {
     cuda::Stream stream;
-    Array<A> far_factors;
-    Array<double> far_sums, values, v, expectations, gradient;
+    Array<unsigned char> far;
+    Array<double> values, v, expectations, gradient;
     cuda::PinnedBuffer in, out;  // values and v; expectations and gradient
     std::size_t first = 0, count = 0;
   };
@@ -193,76 +313,116 @@ struct DeviceBatch<T>::Data {
 
   runtime::CudaDevice use() const { return cuda::use_device(index); }
 
-  Data(const Actions& of, const Strings& s, const std::vector<bool>& is_read, int device)
+  Data(const Actions& actions, const Strings& s, const std::vector<bool>& is_read, int device)
+      : Data(actions, s, passes_of(actions, is_read), device) {}
+
+ private:
+  friend class DeviceBatch;
+
+  static Passes passes_of(Actions actions, const std::vector<bool>& is_read) {
+    actions.num_wires = row_bits_for(actions.num_wires);  // further wires stay |0>
+    return make_passes(actions, 0, actions.num_wires, is_read);
+  }
+  Data(const Actions& actions, const Strings& s, const Passes& passes, int device)
+      : Data(actions, s, passes,
+             make_batch_program(passes, actions.angles, kReg, DeviceBatchProgram<T>::kBankBits),
+             device) {}
+  Data(const Actions& actions, const Strings& s, const Passes& passes, const BatchProgram& program,
+       int device)
       : index(device),
-        row_bits(row_bits_for(of.num_wires)),
-        num_parameters(static_cast<std::uint32_t>(of.parameters.size())),
-        num_observables(s.num_observables) {
-    Actions actions = of;
-    actions.num_wires = row_bits;  // further wires stay |0>
-    const Passes passes = make_passes(actions, 0, row_bits, is_read);
-    TW_CHECK(passes.passes.size() == 1, "a state that fits a tile has one pass");
-    program = make_stages(passes, {kReg, kBankBits, 0, true, false});
-    there.emplace(program, stream);
+        num_parameters(static_cast<std::uint32_t>(actions.parameters.size())),
+        num_observables(s.num_observables),
+        num_slots(static_cast<std::uint32_t>(program.slots.size())),
+        there(program, stream) {
     const std::vector<StringSweep> sweeps = make_sweeps(s, passes);
     device::StringWeights of_string(s.strings.size());
     for (const Strings::Share& share : s.shares)
       of_string[share.string].push_back({share.observable, share.coefficient});
     device::Segments<T, kReg> all;
-    if (!sweeps.empty()) all = device::segments_of<T, kReg>(sweeps[0], of_string, row_bits - kReg);
-    num_segments = static_cast<std::uint32_t>(all.segments.size());
-    segments = Array<device::StringSegment<kHeld>>(all.segments, stream);
+    if (!sweeps.empty())
+      all = device::segments_of<T, kReg>(sweeps[0], of_string, program.row_bits - kReg);
+    std::vector<BatchSegment> list;
+    std::vector<BatchClass> held;
+    for (const auto& segment : all.segments) {
+      for (std::uint32_t kind = 0; kind < 2; ++kind) {
+        const auto first = static_cast<std::uint32_t>(held.size());
+        for (std::uint32_t m = 0; m < kHeld; ++m) {
+          const std::uint32_t begin = segment.first[kind][m], end = segment.first[kind][m + 1];
+          if (begin < end) held.push_back({m, begin, end});
+        }
+        const auto end = static_cast<std::uint32_t>(held.size());
+        if (first < end) list.push_back({segment.flip, segment.sum, first, end, kind});
+      }
+    }
+    num_segments = static_cast<std::uint32_t>(list.size());
+    segments = Array<BatchSegment>(list, stream);
+    classes = Array<BatchClass>(held, stream);
     strings = Array<device::DeviceString<T>>(all.strings, stream);
 
-    std::vector<DeviceAngle> list;
-    std::vector<DeviceTerm> terms;
-    for (const circuit::AffineAngle& angle : actions.angles) {
-      const auto first = static_cast<std::uint32_t>(terms.size());
-      for (const circuit::AffineTerm& t : angle.terms)
-        terms.push_back({t.parameter, t.coefficient});
-      list.push_back({angle.constant, 1, first, static_cast<std::uint32_t>(terms.size())});
+    std::vector<std::vector<DeviceTerm>> of_slot, of_parameter(num_parameters);
+    std::vector<double> constants;
+    for (std::uint32_t k = 0; k < num_slots; ++k) {
+      const BatchSlot& slot = program.slots[k];
+      constants.push_back(slot.share * slot.angle.constant);
+      of_slot.emplace_back();
+      for (const circuit::AffineTerm& t : slot.angle.terms) {
+        of_slot.back().push_back({t.parameter, slot.share * t.coefficient});
+        if (slot.is_read) of_parameter[t.parameter].push_back({k, t.coefficient});
+      }
     }
-    for (const Action& a : actions.actions) {
-      if (a.kind == ActionKind::kRotate) list[a.angle].share = 0.5;
+    std::vector<DeviceTerm> rest;
+    std::vector<DeviceSum> list_of_slots = sums_of(constants, of_slot, rest);
+    for (const BatchOp& op : program.ops) {
+      if (op.kind != BatchOpKind::kRotations) continue;
+      for (int b = 0; b < kReg; ++b)
+        list_of_slots[op.slot + static_cast<std::uint32_t>(b)].shears = 1;
     }
-    angles = Array<DeviceAngle>(list, stream);
-    angle_terms = Array<DeviceTerm>(terms, stream);
-    std::vector<std::vector<DeviceTerm>> of_parameter(num_parameters);
-    for (std::uint32_t r = 0; r < program.read_angle.size(); ++r) {
-      for (const circuit::AffineTerm& t : actions.angles[program.read_angle[r]].terms)
-        of_parameter[t.parameter].push_back({r, t.coefficient});
-    }
-    std::vector<DeviceTerm> back;
-    std::vector<std::uint32_t> first{0};
-    for (const auto& own : of_parameter) {
-      back.insert(back.end(), own.begin(), own.end());
-      first.push_back(static_cast<std::uint32_t>(back.size()));
-    }
-    parameter_terms = Array<DeviceTerm>(back, stream);
-    first_of_parameter = Array<std::uint32_t>(first, stream);
+    angles = Array<DeviceSum>(list_of_slots, stream);
+    constants.assign(num_parameters, 0);
+    derivatives = Array<DeviceSum>(sums_of(constants, of_parameter, rest), stream);
+    terms = Array<DeviceTerm>(rest, stream);
     stream.synchronize();
-    num_angles = list.size();
-    place();
+    place(kernels[0], launch_for<T, false>(program.row_bits));
+    place(kernels[1], launch_for<T, true>(program.row_bits));
+  }
+
+  static std::vector<DeviceSum> sums_of(const std::vector<double>& constants,
+                                        const std::vector<std::vector<DeviceTerm>>& all,
+                                        std::vector<DeviceTerm>& rest) {
+    std::vector<DeviceSum> out;
+    for (std::size_t k = 0; k < all.size(); ++k) {
+      DeviceSum sum;
+      sum.constant = constants[k];
+      if (!all[k].empty()) {
+        sum.of = all[k][0].of;
+        sum.coefficient = all[k][0].coefficient;
+        sum.first = static_cast<std::uint32_t>(rest.size());
+        sum.more = static_cast<std::uint32_t>(all[k].size() - 1);
+        rest.insert(rest.end(), all[k].begin() + 1, all[k].end());
+      }
+      out.push_back(sum);
+    }
+    return out;
   }
 
   // What is in shared memory, and how many blocks there are.
-  void place() {
-    const int threads = 1 << (row_bits - kReg);
-    const std::size_t factor_bytes = num_angles * sizeof(A);
-    const std::size_t sum_bytes = (program.read_angle.size() + 2 * num_observables) *
-                                  static_cast<std::size_t>(threads / 32) * sizeof(double);
+  void place(Kernel& kernel, const Launch<T>& launch) {
+    constexpr std::size_t kOwnBytes = std::size_t{1} << 10;  // of the kernel itself
     const cudaDeviceProp properties = device::properties_of(index);
-    const std::size_t tile_bytes = sizeof(A) << row_bits;
-    if (properties.sharedMemPerBlockOptin < tile_bytes + kOwnBytes)
-      device::refuse_shared(tile_bytes + kOwnBytes, properties);
-    const std::size_t room = properties.sharedMemPerBlockOptin - tile_bytes - kOwnBytes;
-    has_far_factors = factor_bytes > std::min(kMostFactorBytes, room / 3);
-    has_far_sums = sum_bytes > std::min(kMostSumBytes, room / 2);
-    shared = tile_bytes + (has_far_factors ? 0 : (factor_bytes + 15) / 16 * 16) +
-             (has_far_sums ? 0 : sum_bytes);
-    most_blocks = device::blocks_at_a_time(
-        index, reinterpret_cast<const void*>(kernel_for<T>(row_bits)), threads, shared);
-    sums_of_block = sum_bytes / sizeof(double);
+    const auto teams = static_cast<std::size_t>(launch.teams);
+    const std::size_t tiles = teams * launch.tile_bytes,
+                      own = teams * launch.team_bytes(num_slots, num_observables);
+    if (properties.sharedMemPerBlockOptin < tiles + kOwnBytes)
+      device::refuse_shared(tiles + kOwnBytes, properties);
+    // two blocks of a multiprocessor at least, or all is beside the tiles anyway
+    const std::size_t room = std::max(properties.sharedMemPerBlockOptin / 2, tiles + tiles / 4);
+    const bool is_far = tiles + own + kOwnBytes > std::min(room, properties.sharedMemPerBlockOptin);
+    kernel.launch = launch;
+    kernel.run = is_far ? launch.far : launch.near;
+    kernel.shared = tiles + (is_far ? 0 : own);
+    kernel.blocks = device::blocks_at_a_time(index, reinterpret_cast<const void*>(kernel.run),
+                                             launch.block, kernel.shared);
+    kernel.far = is_far ? own * kernel.blocks : 0;
   }
 
   // ---- parts of the sets ----
@@ -281,10 +441,8 @@ struct DeviceBatch<T>::Data {
       slot.in = cuda::PinnedBuffer(in * sizeof(double));
     if (slot.out.num_bytes() < out * sizeof(double))
       slot.out = cuda::PinnedBuffer(out * sizeof(double));
-    if (has_far_factors && !slot.far_factors.count())
-      slot.far_factors = Array<A>(num_angles * most_blocks, "angles of a batch");
-    if (has_far_sums && !slot.far_sums.count())
-      slot.far_sums = Array<double>(sums_of_block * most_blocks, "derivatives of a batch");
+    const std::size_t far = kernels[gradients].far;
+    if (slot.far.count() < far) slot.far = Array<unsigned char>(far, "angles of a batch");
   }
 
   void send(Slot& slot, const double* all_values, const double* all_v) {
@@ -296,27 +454,27 @@ struct DeviceBatch<T>::Data {
       copy_on_threads(in + count * p, all_v + slot.first * m, count * m);
       cuda::copy(slot.v.data(), in + count * p, count * m * sizeof(double), slot.stream);
     }
+    const Kernel& kernel = kernels[all_v != nullptr];
     BatchArguments<T> a{};
-    a.program = there->view();
-    a.strings = {segments.data(), strings.data(), num_segments};
+    a.program = there.view();
+    a.strings = {segments.data(), classes.data(), strings.data(), num_segments};
     a.angles = angles.data();
-    a.angle_terms = angle_terms.data();
-    a.first_of_parameter = first_of_parameter.data();
-    a.parameter_terms = parameter_terms.data();
-    a.num_angles = static_cast<std::uint32_t>(num_angles);
+    a.derivatives = derivatives.data();
+    a.terms = terms.data();
+    a.num_slots = num_slots;
     a.num_parameters = num_parameters;
     a.num_observables = num_observables;
-    a.num_reads = static_cast<std::uint32_t>(program.read_angle.size());
     a.sets = static_cast<std::uint32_t>(count);
     a.values = slot.values.data();
     a.v = all_v ? slot.v.data() : nullptr;
     a.expectations = slot.expectations.data();
     a.gradient = slot.gradient.data();
-    a.far_factors = has_far_factors ? slot.far_factors.data() : nullptr;
-    a.far_sums = has_far_sums ? slot.far_sums.data() : nullptr;
-    const auto blocks = static_cast<std::uint32_t>(std::min<std::size_t>(count, most_blocks));
-    cuda::launch(kernel_for<T>(row_bits), dim3(blocks), dim3(1u << (row_bits - kReg)), shared,
-                 slot.stream, a);
+    a.far = kernel.far ? slot.far.data() : nullptr;
+    const auto teams = static_cast<std::size_t>(kernel.launch.teams);
+    const auto blocks = static_cast<std::uint32_t>(
+        std::min<std::size_t>((count + teams - 1) / teams, kernel.blocks));
+    cuda::launch(kernel.run, dim3(blocks), dim3(static_cast<unsigned>(kernel.launch.block)),
+                 kernel.shared, slot.stream, a);
     auto* out = static_cast<double*>(slot.out.data());
     cuda::copy(out, slot.expectations.data(), count * m * sizeof(double), slot.stream);
     if (all_v)
