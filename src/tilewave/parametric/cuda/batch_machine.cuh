@@ -16,16 +16,22 @@ namespace tilewave::parametric::device {
 
 extern __shared__ __align__(16) unsigned char batch_memory[];
 
-/// A BatchOp, or an exchange: addresses in bytes of the set's own tile, see Exchange.
+/// A BatchOp in words, so that the next one is on its way without being taken apart.
 struct alignas(16) DeviceBatchOp {
-  BatchOpKind kind;
-  std::uint8_t bits, registers, register_value;
-  std::uint16_t thread, thread_value;
-  std::uint32_t index;
-  std::uint32_t slot;
-  std::uint16_t
-      from[kMostRegisterBits];  ///< of the register's bits; of others `from[0]` is `reads`
-  std::uint16_t to[kMostRegisterBits];
+  std::uint32_t what;     // kind, bits, registers, register_value, a byte each
+  std::uint32_t threads;  // thread, and thread_value << 16
+  std::uint32_t index, slot;
+  // Of an exchange: addresses in bytes of the set's own tile for bits of the register, two in a word (see
+  // Exchange); of others the first word says whether derivatives are asked for.
+  std::uint32_t from[kMostRegisterBits / 2], to[kMostRegisterBits / 2];
+
+  __device__ __forceinline__ BatchOpKind kind() const {
+    return static_cast<BatchOpKind>(what & 0xff);
+  }
+  __device__ __forceinline__ std::uint32_t bits() const { return what >> 8 & 0xff; }
+  __device__ __forceinline__ std::uint32_t registers() const { return what >> 16 & 0xff; }
+  __device__ __forceinline__ std::uint32_t register_value() const { return what >> 24; }
+  __device__ __forceinline__ bool reads() const { return from[0]; }
 };
 static_assert(sizeof(DeviceBatchOp) == 32);
 
@@ -128,7 +134,6 @@ struct Team : TeamShape<T, kRow, kReg> {
     if (kBack) f.im = -f.im;
     return f;
   }
-  __device__ __forceinline__ static bool reads(const DeviceBatchOp& op) { return op.from[0]; }
 
   // ---- derivatives ----
   /// Sums over the lanes of `v`, which are a power of two many, those of the slots from `slot` on. At
@@ -211,7 +216,7 @@ struct Team : TeamShape<T, kRow, kReg> {
   __device__ __forceinline__ void rotations_from(const DeviceBatchOp& op, const A (&f)[kReg],
                                                  T (&sums_of)[kMostRegisterBits]) {
     if constexpr (kBit < kReg) {
-      if (op.bits >> kBit & 1) sums_of[kBit] = rotate_bit<kBit, false>(f[kBit]);
+      if (op.bits() >> kBit & 1) sums_of[kBit] = rotate_bit<kBit, false>(f[kBit]);
       rotations_from<kBit + 1>(op, f, sums_of);
     }
   }
@@ -224,15 +229,15 @@ struct Team : TeamShape<T, kRow, kReg> {
     }
     T v[kMostRegisterBits] = {};
     rotations_from<0>(op, f, v);
-    if (kBack && reads(op)) add_reads(v, op.slot, kReg);
+    if (kBack && op.reads()) add_reads(v, op.slot, kReg);
   }
   __device__ __forceinline__ bool is_on(const DeviceBatchOp& op) const {
-    return (thread & op.thread) == op.thread_value;
+    return (thread & op.threads & 0xffff) == op.threads >> 16;
   }
   template <int kBit>
   __device__ __forceinline__ T rotate_any(const DeviceBatchOp& op, A f) {
     if constexpr (kBit < kReg) {
-      if (op.bits == kBit) return rotate_bit<kBit, true>(f, op.registers, op.register_value);
+      if (op.bits() == kBit) return rotate_bit<kBit, true>(f, op.registers(), op.register_value());
       return rotate_any<kBit + 1>(op, f);
     }
     return 0;
@@ -241,16 +246,16 @@ struct Team : TeamShape<T, kRow, kReg> {
     const bool on = is_on(op);
     const A f = on ? factor(op.slot) : A{1, 0};
     const T sum = rotate_any<0>(op, f);
-    if (kBack && reads(op)) add_read(op.slot, on ? sum : T(0));
+    if (kBack && op.reads()) add_read(op.slot, on ? sum : T(0));
   }
   template <int kBit>
   __device__ void flip_bit(const DeviceBatchOp& op) {
     if constexpr (kBit < kReg) {
-      if (op.bits != kBit) return flip_bit<kBit + 1>(op);
+      if (op.bits() != kBit) return flip_bit<kBit + 1>(op);
 #pragma unroll
       for (int k = 0; k < kHeld; ++k) {
         if (k & 1 << kBit) continue;
-        if ((k & op.registers) != op.register_value) continue;
+        if ((k & op.registers()) != op.register_value()) continue;
         const int j = k | 1 << kBit;
         A x = psi[k];
         psi[k] = psi[j], psi[j] = x;
@@ -283,13 +288,14 @@ struct Team : TeamShape<T, kRow, kReg> {
     }
   }
   __device__ __forceinline__ void single_phases(const DeviceBatchOp& op) {
-    if (kBack && reads(op)) {
+    if (kBack && op.reads()) {
       T w[kHeld], v[next_power_of_two(kRow)] = {};
       overlaps(w);
 #pragma unroll
       for (int b = kReg - 1; b >= 0; --b) {  // the bits above are summed over
 #pragma unroll
-        for (int k = 0; k < 1 << b; ++k) {
+        for (int k = 0; k < kHeld / 2; ++k) {
+          if (k >> b) continue;
           v[b] += w[k | 1 << b];
           w[k] += w[k | 1 << b];
         }
@@ -333,7 +339,7 @@ struct Team : TeamShape<T, kRow, kReg> {
                                                const std::uint16_t* slot_threads) {
     const std::uint32_t present = all.present;
     sync();  // what was in the tile has been read
-    if (kBack && reads(op)) {
+    if (kBack && op.reads()) {
       T w[kHeld];
       overlaps(w);
 #pragma unroll
@@ -349,7 +355,7 @@ struct Team : TeamShape<T, kRow, kReg> {
 #pragma unroll 1
     for (std::uint32_t left = present; left; left &= left - 1) {
       const int m = __ffs(static_cast<int>(left)) - 1;
-      const T own = kBack && reads(op) ? own_place(m).re : T(0);
+      const T own = kBack && op.reads() ? own_place(m).re : T(0);
       A p = {1, 0};
       for (std::uint32_t k = op.slot + all.first[m]; k < op.slot + all.first[m + 1]; ++k) {
         const std::uint32_t mask = slot_threads[k];
@@ -357,7 +363,7 @@ struct Team : TeamShape<T, kRow, kReg> {
         A next = factor(k);
         if (!on) next = {1, 0};
         p = times(p, next);
-        if (kBack && reads(op)) add_read(k, on ? own : T(0));
+        if (kBack && op.reads()) add_read(k, on ? own : T(0));
       }
       own_place(m) = p;
     }
@@ -366,16 +372,16 @@ struct Team : TeamShape<T, kRow, kReg> {
 
   // ---- through shared memory ----
   __device__ __forceinline__ static std::uint32_t of_register(
-      const std::uint16_t (&columns)[kMostRegisterBits], int k) {
+      const std::uint32_t (&columns)[kMostRegisterBits / 2], int k) {
     std::uint32_t at = 0;
 #pragma unroll
-    for (int b = 0; b < kReg; ++b) at ^= k >> b & 1 ? columns[b] : 0;
+    for (int b = 0; b < kReg; ++b) at ^= k >> b & 1 ? columns[b / 2] >> 16 * (b % 2) & 0xffff : 0;
     return at;
   }
   __device__ __forceinline__ void move(A (&state)[kHeld],
-                                       const std::uint16_t (&from)[kMostRegisterBits],
+                                       const std::uint32_t (&from)[kMostRegisterBits / 2],
                                        std::uint32_t own_from,
-                                       const std::uint16_t (&to)[kMostRegisterBits],
+                                       const std::uint32_t (&to)[kMostRegisterBits / 2],
                                        std::uint32_t own_to) const {
     sync();  // what was there has been read
 #pragma unroll
@@ -397,7 +403,6 @@ struct Team : TeamShape<T, kRow, kReg> {
 
   __device__ void matrix(A (&state)[kHeld], const BatchMatrix& all, const A* entries) const {
     const StageMatrix& m = all.matrix;
-    const std::uint32_t dim = 1u << m.num_bits;
     const auto row_of = [&](int k) {
       std::uint32_t r = 0;
 #pragma unroll 1
@@ -420,27 +425,8 @@ struct Team : TeamShape<T, kRow, kReg> {
       const std::uint32_t r = row_of(k);
       out[k] = place(at(r));
       if ((r & m.row) != m.row_value) continue;
-      std::uint32_t index = 0, rest = r;
-      for (std::uint32_t b = 0; b < m.num_bits; ++b) {
-        index |= (r >> m.bits[b] & 1) << b;
-        rest &= ~(1u << m.bits[b]);
-      }
-      A sum = {0, 0};
-      for (std::uint32_t j = 0; j < dim; ++j) {
-        std::uint32_t from = rest;
-        for (std::uint32_t b = 0; b < m.num_bits; ++b) from |= (j >> b & 1) << m.bits[b];
-        A entry;
-        if (kBack) {  // its inverse
-          entry = entries[m.first + j * dim + index];
-          entry.im = -entry.im;
-        } else {
-          entry = entries[m.first + index * dim + j];
-        }
-        const A product = times(entry, place(at(from)));
-        sum.re += product.re;
-        sum.im += product.im;
-      }
-      out[k] = sum;
+      out[k] =
+          matrix_row<T>(m, entries, kBack, r, [&](std::uint32_t from) { return place(at(from)); });
     }
 #pragma unroll
     for (int k = 0; k < kHeld; ++k) state[k] = out[k];
@@ -454,7 +440,7 @@ struct Team : TeamShape<T, kRow, kReg> {
     for (std::uint32_t left = p.num_ops; left; --left) {
       next += kBack ? -1 : 1;
       const DeviceBatchOp following = left > 1 ? *next : op;  // on its way meanwhile
-      switch (op.kind) {
+      switch (op.kind()) {
         case BatchOpKind::kExchange:
           exchange(op, p.addresses);
           break;
@@ -483,6 +469,23 @@ struct Team : TeamShape<T, kRow, kReg> {
   }
 
   // ---- Pauli strings ----
+  // d of each of the thread's amplitudes times the amplitude from elsewhere, of i times it.
+  template <bool kImaginary, bool kLam>
+  __device__ __forceinline__ void add_segment(const T (&d)[kHeld], std::uint32_t from, T factor,
+                                              T& re, A* to) const {
+#pragma unroll
+    for (int k = 0; k < kHeld; ++k) {
+      A v = place(from ^ swizzle(k << kThreadBits, Shape::kBankBits) *
+                             static_cast<std::uint32_t>(sizeof(A)));
+      if constexpr (kImaginary) v = {-v.im, v.re};
+      re += d[k] * (psi[k].re * v.re + psi[k].im * v.im);
+      if constexpr (kLam) {
+        const T own = factor * d[k];
+        to[k].re += own * v.re;
+        to[k].im += own * v.im;
+      }
+    }
+  }
   /// <psi|P|psi>, whose real parts are added to those of the warp from `sums` on, and P psi times the
   /// factor of each observable, to `to`, where kLam. psi[k] is the row thread + k kThreads.
   template <bool kLam>
@@ -505,22 +508,23 @@ struct Team : TeamShape<T, kRow, kReg> {
       for (std::uint32_t c = segment.first; c < segment.end; ++c) {
         const BatchClass of = all.classes[c];
         T sum = 0;
+#pragma unroll 1
         for (std::uint32_t j = of.first; j < of.end; ++j) {
           const DeviceString<T> z = all.strings[j];
           sum += __popc(thread & z.row) & 1 ? -z.weight : z.weight;
         }
+        // bit k: the parity of k & held
+        const std::uint32_t odd = (of.held & 1 ? 0xaaaa : 0) ^ (of.held & 2 ? 0xcccc : 0) ^
+                                  (of.held & 4 ? 0xf0f0 : 0) ^ (of.held & 8 ? 0xff00 : 0);
 #pragma unroll
-        for (int k = 0; k < kHeld; ++k) d[k] += __popc(k & of.held) & 1 ? -sum : sum;
+        for (int k = 0; k < kHeld; ++k) d[k] += odd >> k & 1 ? -sum : sum;
       }
-      [[maybe_unused]] const T factor = kLam ? static_cast<T>(factors[segment.sum]) : T(1);
+      const T factor = kLam ? static_cast<T>(factors[segment.sum]) : T(1);
       const std::uint32_t from = own ^ at(segment.flip);
-#pragma unroll
-      for (int k = 0; k < kHeld; ++k) {
-        A v = place(from ^ at(k << kThreadBits));
-        if (segment.imaginary) v = {-v.im, v.re};
-        const A part = {d[k] * v.re, d[k] * v.im};
-        re += psi[k].re * part.re + psi[k].im * part.im;
-        if constexpr (kLam) to[k].re += factor * part.re, to[k].im += factor * part.im;
+      if (segment.imaginary) {
+        add_segment<true, kLam>(d, from, factor, re, to);
+      } else {
+        add_segment<false, kLam>(d, from, factor, re, to);
       }
       if (s + 1 < all.num_segments && all.segments[s + 1].sum == segment.sum) continue;
       re = Shape::sum_of_lanes(re);

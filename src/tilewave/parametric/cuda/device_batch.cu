@@ -31,7 +31,7 @@ constexpr std::size_t kValueBytes = std::size_t{16} << 20;
 constexpr std::size_t kFewestSets = 4096;  // unless there are fewer
 
 /// A sum of terms, most often of one.
-struct DeviceSum {
+struct alignas(16) DeviceSum {
   double constant = 0, coefficient = 0;
   std::uint32_t of = 0;               // of the first term: a parameter, or a slot
   std::uint32_t first = 0, more = 0;  // the others
@@ -58,6 +58,7 @@ struct BatchArguments {
 // Blocks of a multiprocessor are as many as registers allow: a state takes 64 of a thread in double
 // precision.
 constexpr int kBlockThreads = 128;
+constexpr int kAtATime = 4;  // angles of a thread
 template <class T, int kRow, bool kGradient>
 struct BatchShape : TeamShape<T, kRow, kReg> {
   using Team = TeamShape<T, kRow, kReg>;
@@ -77,22 +78,21 @@ struct BatchShape : TeamShape<T, kRow, kReg> {
   }
 };
 
-__device__ inline double value_of(const DeviceSum& sum, const DeviceTerm* terms,
-                                  const double* values) {
-  double x = sum.constant;
-  if (sum.coefficient != 0) x += sum.coefficient * values[sum.of];
+__device__ inline double more_of(const DeviceSum& sum, const DeviceTerm* terms,
+                                 const double* values) {
+  double x = 0;
+#pragma unroll 1
   for (std::uint32_t k = 0; k < sum.more; ++k)
     x += terms[sum.first + k].coefficient * values[terms[sum.first + k].of];
   return x;
 }
 
-/// What a slot keeps: cosine and sine of its angle, or what three shears are made with.
+/// What a slot keeps of its angle: cosine and sine, or what three shears are made with.
 template <class T>
-__device__ Amplitude<T> factor_of(const DeviceSum& angle, const DeviceTerm* terms,
-                                  const double* values) {
+__device__ Amplitude<T> factor_of(double angle, bool shears) {
   double s, c;
-  sincos(value_of(angle, terms, values), &s, &c);
-  if (angle.shears) {
+  sincos(angle, &s, &c);
+  if (shears) {
     // the half turn that is left out is a sign of the whole state
     if (c < 0) c = -c, s = -s;
     c = s / (1 + c);
@@ -124,9 +124,23 @@ __global__ __launch_bounds__(
     const std::uint32_t set = min(base + team, a.sets - 1);  // the last one more than once
     const double* values = a.values + std::uint64_t{set} * a.num_parameters;
     S::sync();  // the set before is finished
+                // angles first, several on their way at a time
 #pragma unroll 1
-    for (std::uint32_t k = thread; k < a.num_slots; k += kThreads)
-      slots.factor(k) = factor_of<T>(a.angles[k], a.terms, values);
+    for (std::uint32_t first = thread; first < a.num_slots; first += kAtATime * kThreads) {
+      DeviceSum of[kAtATime];
+      double x[kAtATime];
+#pragma unroll
+      for (int i = 0; i < kAtATime; ++i)
+        of[i] = a.angles[min(first + i * kThreads, a.num_slots - 1)];
+#pragma unroll
+      for (int i = 0; i < kAtATime; ++i) x[i] = of[i].coefficient != 0 ? values[of[i].of] : 0;
+#pragma unroll
+      for (int i = 0; i < kAtATime; ++i) {
+        x[i] = of[i].constant + of[i].coefficient * x[i] + more_of(of[i], a.terms, values);
+        const std::uint32_t k = first + i * kThreads;
+        if (k < a.num_slots) slots.factor(k) = factor_of<T>(x[i], of[i].shears);
+      }
+    }
     if (thread % 32 == 0) {
       for (std::uint32_t k = num_reads; k < num_sums; ++k) slots.sum(k) = 0;
     }
@@ -165,9 +179,13 @@ __global__ __launch_bounds__(
     for (std::uint32_t m = thread; m < a.num_observables; m += kThreads)
       a.expectations[std::uint64_t{set} * a.num_observables + m] = all.sum(num_reads + m);
     if constexpr (kGradient) {
-      for (std::uint32_t p = thread; p < a.num_parameters; p += kThreads)
-        a.gradient[std::uint64_t{set} * a.num_parameters + p] =
-            value_of(a.derivatives[p], a.terms, &all.sum(0));
+#pragma unroll 4
+      for (std::uint32_t p = thread; p < a.num_parameters; p += kThreads) {
+        const DeviceSum of = a.derivatives[p];
+        double x = of.coefficient != 0 ? of.coefficient * all.sum(of.of) : 0;
+        if (of.more) x += more_of(of, a.terms, &all.sum(0));
+        a.gradient[std::uint64_t{set} * a.num_parameters + p] = x;
+      }
     }
   }
 }
@@ -222,18 +240,20 @@ class DeviceBatchProgram {
     constexpr std::uint32_t kBytes = sizeof(Amplitude<T>);
     std::vector<DeviceBatchOp> ops;
     for (const BatchOp& op : p.ops) {
-      DeviceBatchOp own{op.kind,      op.bits,
-                        op.registers, op.register_value,
-                        op.thread,    op.thread_value,
-                        op.index,     op.slot,
-                        {},           {}};
+      DeviceBatchOp own{};
+      own.what = static_cast<std::uint32_t>(op.kind) | std::uint32_t{op.bits} << 8 |
+                 std::uint32_t{op.registers} << 16 | std::uint32_t{op.register_value} << 24;
+      own.threads = op.thread | std::uint32_t{op.thread_value} << 16;
+      own.index = op.index;
+      own.slot = op.slot;
       own.from[0] = op.reads > 0;
       if (op.kind == BatchOpKind::kExchange) {
         const Exchange& e = p.exchanges[op.index];
         TW_CHECK(!e.num_conditions, "all wires are in the tile");
+        own.from[0] = 0;
         for (int b = 0; b < p.register_bits; ++b) {
-          own.from[b] = static_cast<std::uint16_t>(e.from[b] * kBytes);
-          own.to[b] = static_cast<std::uint16_t>(e.to[b] * kBytes);
+          own.from[b / 2] |= e.from[b] * kBytes << 16 * (b % 2);
+          own.to[b / 2] |= e.to[b] * kBytes << 16 * (b % 2);
         }
       }
       ops.push_back(own);
@@ -507,7 +527,12 @@ void DeviceBatch<T>::run(const double* values, std::size_t sets, const double* v
   Data& d = *data_;
   d.use();
   const std::size_t set_bytes = std::max<std::size_t>(d.num_parameters, 1) * sizeof(double);
-  const std::size_t each = std::min(sets, std::max(kFewestSets, kValueBytes / set_bytes));
+  // all teams of the device, a whole number of times
+  const typename Data::Kernel& kernel = d.kernels[v != nullptr];
+  const std::size_t wave =
+      std::size_t{kernel.blocks} * static_cast<std::size_t>(kernel.launch.teams);
+  const std::size_t most = std::max(kFewestSets, kValueBytes / set_bytes);
+  const std::size_t each = std::min(sets, (most + wave - 1) / wave * wave);
   for (typename Data::Slot& slot : d.slots) {
     d.need(slot, each, v != nullptr);
     slot.count = 0;  // a call that failed may have left some

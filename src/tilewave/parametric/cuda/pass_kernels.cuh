@@ -127,7 +127,7 @@ __global__ __launch_bounds__(Shape<T, kBack>::kThreads,
   __shared__ StagePass pass;
   if (threadIdx.x == 0) pass = a.program.passes[a.pass];
   __syncthreads();
-  Tile<T, kRow, S::kReg, kBack, true> tile;
+  Tile<T, kRow, S::kReg, kBack> tile;
   tile.shared = reinterpret_cast<Amplitude<T>*>(memory);
   tile.table = a.table;
   // shared memory: a tile, the program, accumulators, addresses of exchanges, sums of warps

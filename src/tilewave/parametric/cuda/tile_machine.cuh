@@ -27,9 +27,31 @@ struct ProgramView {
   const StageRead* reads;
 };
 
+/// Row r of the product of a matrix, or of its inverse, and the state: `amplitude(row)` is the state's.
+template <class T, class F>
+__device__ Amplitude<T> matrix_row(const StageMatrix& m, const Amplitude<T>* entries, bool inverse,
+                                   std::uint32_t r, F amplitude) {
+  const std::uint32_t dim = 1u << m.num_bits;
+  std::uint32_t index = 0, rest = r;
+  for (std::uint32_t b = 0; b < m.num_bits; ++b) {
+    index |= (r >> m.bits[b] & 1) << b;
+    rest &= ~(1u << m.bits[b]);
+  }
+  Amplitude<T> sum = {0, 0};
+  for (std::uint32_t j = 0; j < dim; ++j) {
+    std::uint32_t from = rest;
+    for (std::uint32_t b = 0; b < m.num_bits; ++b) from |= (j >> b & 1) << m.bits[b];
+    Amplitude<T> entry = entries[m.first + (inverse ? j * dim + index : index * dim + j)];
+    if (inverse) entry.im = -entry.im;
+    const Amplitude<T> product = times(entry, amplitude(from));
+    sum.re += product.re;
+    sum.im += product.im;
+  }
+  return sum;
+}
+
 // kRow bits of a tile, of which kReg choose the register.
-// kOne: one set of values for all tiles, whose factors stand beside the operations.
-template <class T, int kRow, int kReg, bool kBack, bool kOne>
+template <class T, int kRow, int kReg, bool kBack>
 struct Tile {
   static constexpr int kThreadBits = kRow - kReg;
   static constexpr int kThreads = 1 << kThreadBits;
@@ -41,8 +63,7 @@ struct Tile {
   A psi[kHeld];
   A lam[kBack ? kHeld : 1];
   A* shared;                           // room for one tile
-  const A *op_factors, *term_factors;  // kOne: cosine and sine of the angle of each of the pass
-  const A* factors;                    // else: of each angle
+  const A *op_factors, *term_factors;  // cosine and sine of the angle of each of the pass
   const A* table;                      // products of them, [table][thread]
   double* sums;                        // of the warp: one for each derivative of the pass
   double* accumulators;                // [accumulator][thread]
@@ -108,7 +129,7 @@ struct Tile {
     }
     if constexpr (kBack) {
       if (!on) sum = 0;
-      if (kOne && op.accumulator >= 0) {
+      if (op.accumulator >= 0) {
         accumulate(op.accumulator, sum);
       } else if (op.read >= 0) {
         add_read(op.read, sum);
@@ -169,14 +190,14 @@ struct Tile {
       if (first == end) continue;
       A f = {1, 0};
       std::uint32_t tabled = first;
-      if (kOne && all.table[m] >= 0) {
+      if (all.table[m] >= 0) {
         f = table[all.table[m] * kThreads + threadIdx.x];
         if (kBack) f.im = -f.im;
         tabled = all.tabled[m];
       }
       std::uint32_t waits = first;  // reads from here on are added up now
       if constexpr (kBack) {
-        if (kOne && all.accumulator[m] >= 0) {
+        if (all.accumulator[m] >= 0) {
           accumulate(all.accumulator[m], w[m]);
           waits = all.tabled[m];
         }
@@ -185,7 +206,7 @@ struct Tile {
         const StageTerm& t = terms[k - first_term];
         const bool on = (threadIdx.x & t.thread) == t.thread && (outer & t.outer) == t.outer;
         if (k >= tabled) {
-          A factor = kOne ? term_factors[k - first_term] : factors[t.angle];
+          A factor = term_factors[k - first_term];
           if (kBack) factor.im = -factor.im;
           const A next = times(f, factor);
           if (on) f = next;
@@ -239,7 +260,7 @@ struct Tile {
                            const ExchangeCondition* conditions) {
     const std::uint32_t own = index - first_exchange;
     const std::uint32_t at =
-        kOne && own < num_kept ? addresses[own * kThreads + threadIdx.x] : addresses_of(e);
+        own < num_kept ? addresses[own * kThreads + threadIdx.x] : addresses_of(e);
     std::uint32_t plus = 0;
     for (std::uint32_t k = 0; k < num_conditions; ++k) {
       const ExchangeCondition& c = conditions[e.first_condition + k];
@@ -257,7 +278,7 @@ struct Tile {
   // `rows`: the bit of the row in each slot, for the layout at hand.
   __device__ void matrix(A* state, const StageOp& op, const StageMatrix& m, const A* entries,
                          const std::uint16_t* rows) {
-    const std::uint32_t dim = 1u << m.num_bits, row = of_thread(rows);
+    const std::uint32_t row = of_thread(rows);
     __syncthreads();
 #pragma unroll
     for (int k = 0; k < kHeld; ++k)
@@ -267,27 +288,9 @@ struct Tile {
     for (int k = 0; k < kHeld; ++k) {
       const std::uint32_t r = row ^ of_register(rows, k);
       if ((r & m.row) != m.row_value || (outer & op.outer) != op.outer_value) continue;
-      std::uint32_t index = 0, rest = r;
-      for (std::uint32_t b = 0; b < m.num_bits; ++b) {
-        index |= (r >> m.bits[b] & 1) << b;
-        rest &= ~(1u << m.bits[b]);
-      }
-      A sum = {0, 0};
-      for (std::uint32_t j = 0; j < dim; ++j) {
-        std::uint32_t from = rest;
-        for (std::uint32_t b = 0; b < m.num_bits; ++b) from |= (j >> b & 1) << m.bits[b];
-        A entry;
-        if (kBack) {  // its inverse
-          entry = entries[m.first + j * dim + index];
-          entry.im = -entry.im;
-        } else {
-          entry = entries[m.first + index * dim + j];
-        }
-        const A product = times(entry, shared[swizzle(from, kBankBits)]);
-        sum.re += product.re;
-        sum.im += product.im;
-      }
-      state[k] = sum;
+      state[k] = matrix_row<T>(m, entries, kBack, r, [&](std::uint32_t from) {
+        return shared[swizzle(from, kBankBits)];
+      });
     }
   }
 
@@ -307,7 +310,7 @@ struct Tile {
           break;
         }
         case StageOpKind::kRotate:
-          rotate(op, kOne ? op_factors[at] : factors[op.angle]);
+          rotate(op, op_factors[at]);
           break;
         case StageOpKind::kFlip:
           flip(op);

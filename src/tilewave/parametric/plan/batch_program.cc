@@ -104,7 +104,10 @@ class Builder {
         single &= std::popcount(m) + std::popcount(unsigned{t.thread}) == 1;
       }
     }
-    for (const auto& [where, slot] : terms) op.reads += slot.is_read;
+    for (auto& [where, slot] : terms) {
+      slot.is_read &= !slot.angle.terms.empty();  // angles may add up to a constant
+      op.reads += slot.is_read;
+    }
     if (single && terms.size() > 1) {
       op.kind = BatchOpKind::kSinglePhases;
       out_.slots.resize(out_.slots.size() + static_cast<std::size_t>(in_.row_bits));

@@ -3,11 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
+#include <cstring>
+#include <set>
 
 #include "tilewave/base/bits.h"
 #include "tilewave/parametric/function.h"
 #include "tilewave/parametric/gate_by_gate_test.h"
+#include "tilewave/parametric/plan/batch_program.h"
 
 namespace tilewave::parametric {
 namespace {
@@ -145,6 +149,123 @@ TEST(Stages, do_what_their_passes_do) {
       ASSERT_NEAR(std::abs(state[on] - want[x]), 0, 1e-12) << x;
     }
   }
+}
+
+// Operations one by one; the angle of each is its slot.
+StageProgram taken_apart(const BatchProgram& p) {
+  StageProgram out;
+  out.row_bits = p.row_bits;
+  out.register_bits = p.register_bits;
+  out.exchanges = p.exchanges;
+  out.entries = p.entries;
+  for (const BatchOp& op : p.ops) {
+    StageOp one{StageOpKind::kRotate, op.bits, op.registers, op.register_value, op.thread,
+                op.thread_value,      op.index};
+    one.angle = static_cast<std::int32_t>(op.slot);
+    const auto phases = [&](const auto& of_class) {
+      StagePhases all;
+      for (std::uint32_t m = 0; m < 1u << p.register_bits; ++m) {
+        all.first[m] = static_cast<std::uint32_t>(out.terms.size());
+        of_class(m);
+        all.first[m + 1] = static_cast<std::uint32_t>(out.terms.size());
+      }
+      one.kind = StageOpKind::kPhases;
+      one.index = static_cast<std::uint32_t>(out.phases.size());
+      out.phases.push_back(all);
+    };
+    switch (op.kind) {
+      case BatchOpKind::kExchange:
+        one.kind = StageOpKind::kExchange;
+        break;
+      case BatchOpKind::kRotations:
+        for_each_bit(op.bits, [&](int b) {
+          one.bit = static_cast<std::uint8_t>(b);
+          one.angle = static_cast<std::int32_t>(op.slot) + b;
+          out.ops.push_back(one);
+        });
+        continue;
+      case BatchOpKind::kSinglePhases:
+        phases([&](std::uint32_t m) {
+          if (std::popcount(m) == 1) {
+            out.terms.push_back(
+                {0, op.slot + static_cast<std::uint32_t>(std::countr_zero(m)), -1, 0});
+          }
+          for (int b = p.register_bits; m == 0 && b < p.row_bits; ++b) {
+            out.terms.push_back({0, op.slot + static_cast<std::uint32_t>(b), -1,
+                                 static_cast<std::uint16_t>(1 << (b - p.register_bits))});
+          }
+        });
+        break;
+      case BatchOpKind::kRotate:
+        break;
+      case BatchOpKind::kFlip:
+        one.kind = StageOpKind::kFlip;
+        break;
+      case BatchOpKind::kPhases:
+        phases([&](std::uint32_t m) {
+          const BatchPhases& of = p.phases[op.index];
+          EXPECT_EQ(of.present >> m & 1, of.first[m] < of.first[m + 1]);
+          for (std::uint32_t k = op.slot + of.first[m]; k < op.slot + of.first[m + 1]; ++k)
+            out.terms.push_back({0, k, -1, p.slots[k].thread});
+        });
+        break;
+      case BatchOpKind::kMatrix: {
+        one.kind = StageOpKind::kMatrix;
+        one.index = static_cast<std::uint32_t>(out.matrices.size());
+        out.matrices.push_back(p.matrices[op.index].matrix);
+        // it says itself which bit of the row is in each slot
+        std::uint32_t last = 0;
+        for (const StageOp& before : out.ops) {
+          if (before.kind == StageOpKind::kExchange) last = before.index;
+        }
+        EXPECT_EQ(0, std::memcmp(p.matrices[op.index].rows, p.exchanges[last].rows,
+                                 sizeof p.exchanges[last].rows));
+        break;
+      }
+    }
+    out.ops.push_back(one);
+  }
+  return out;
+}
+
+TEST(BatchPrograms, do_what_their_circuits_do) {
+  std::set<BatchOpKind> seen;
+  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    const auto n = static_cast<std::uint32_t>(1 + random.below(7));
+    const circuit::Circuit c = random_circuit(random, n, 6, random.below(90));
+    const std::vector<double> values = random.angles(6);
+    State want(std::size_t{1} << n);
+    Function(c, {}, {Precision::kDouble, 1}).states({values.data(), 1}, want.data());
+
+    Actions actions = lower(c);
+    std::vector<bool> is_read;
+    for (const auto& a : actions.angles) is_read.push_back(!a.terms.empty());
+    const auto row_bits = std::max(4, static_cast<int>(n + random.below(2)));
+    actions.num_wires = row_bits;
+    const BatchProgram p =
+        make_batch_program(make_passes(actions, 0, row_bits, is_read), actions.angles, 4, 3);
+    const StageProgram stages = taken_apart(p);
+    std::vector<double> angles;
+    for (const BatchSlot& s : p.slots) {
+      angles.push_back(s.angle.value(values));
+      EXPECT_EQ(s.is_read, !s.angle.terms.empty());
+    }
+    for (const BatchOp& op : p.ops) seen.insert(op.kind);
+    StagePass pass;
+    pass.num_ops = static_cast<std::uint32_t>(stages.ops.size());
+    State state(std::size_t{1} << row_bits);
+    state[0] = std::polar(1.0, actions.global_phase.value(values));
+    TileRun{stages, angles, 3}.tile(pass, 0, state);
+    for (std::uint64_t x = 0; x < bit(static_cast<int>(n)); ++x) {
+      std::uint64_t on = 0;
+      for_each_bit(x,
+                   [&](int q) { on |= bit(actions.wire_of_qubit[static_cast<std::size_t>(q)]); });
+      ASSERT_NEAR(std::abs(state[on] - want[x]), 0, 1e-12) << x;
+    }
+  }
+  EXPECT_EQ(seen.size(), 7u);
 }
 
 }  // namespace
