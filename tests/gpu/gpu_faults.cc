@@ -10,6 +10,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/circuit/families.h"
+#include "tilewave/runtime/cuda/device_memory.h"
 #include "tilewave/runtime/cuda/driver.h"
 #include "tilewave/runtime/cuda/jit_cache.h"
 #include "tilewave/runtime/cuda/memory.h"
@@ -208,6 +209,10 @@ class FullDriver : public FakeDriver {
  public:
   bool is_full = true;
   int device = 1;
+  cudaError_t device_count(int* count) override {
+    *count = 2;
+    return cudaSuccess;
+  }
   cudaError_t current_device(int* current) override {
     *current = device;
     return cudaSuccess;
@@ -233,6 +238,9 @@ TEST(GpuFaults, memory_that_its_owners_can_do_without_goes_to_who_runs_out_of_it
   fake.is_full = true;  // an offer is taken once
   EXPECT_THROW(rc::DeviceArena(1000, "a test"), Error);
   EXPECT_EQ(released, 1);
+  rc::offer_idle(&owners[0], 1, [&] { ++released, fake.is_full = false; });
+  { const rc::DeviceMemory array(1, 1000); }  // what samplers return to Python
+  EXPECT_EQ(released, 2);
   EXPECT_EQ(of_other, 0) << "it is of another device";
   EXPECT_EQ(withdrawn, 0);
   rc::withdraw_idle(&owners[1]);

@@ -104,14 +104,14 @@ struct Function::Data {
     if (options.cuda_device < 0 || sets.initial || std::max(sets.count, sets.all) < 2 ||
         actions.num_wires > kMostBatchWires)
       return false;
-    need_finite(sets);
     const auto call = [&]<class T>(T) {
       Pool<DeviceBatch<T>>& pool = kept<T>().batch_on_device;
       auto run = pool.take([&] {
         return std::make_unique<DeviceBatch<T>>(actions, strings, is_read, options.cuda_device);
       });
-      run->run(sets.values, sets.count, v, expectations, gradient);
+      const bool finite = run->run(sets.values, sets.count, v, expectations, gradient);
       pool.give(std::move(run));
+      if (!finite) need_finite(sets);  // throws and says which
     };
     options.precision == Precision::kDouble ? call(double{}) : call(float{});
     return true;

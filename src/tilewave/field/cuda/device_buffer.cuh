@@ -9,6 +9,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/runtime/cuda/driver.h"
+#include "tilewave/runtime/cuda/memory.h"
 
 namespace tilewave::field {
 
@@ -29,8 +30,7 @@ class DeviceBuffer {
     const std::size_t bytes = n * sizeof(T);
     if (bytes > bytes_) {
       release();
-      check(runtime::cuda::driver().allocate(&data_, bytes),
-            "reserve memory for the image on the device");
+      check(runtime::cuda::allocate(&data_, bytes), "reserve memory for the image on the device");
       bytes_ = bytes;
     }
     return static_cast<T*>(data_);

@@ -9,7 +9,7 @@
 #include "tilewave/base/interrupt.h"
 #include "tilewave/parametric/cuda/batch_machine.cuh"
 #include "tilewave/parametric/cuda/device_array.cuh"
-#include "tilewave/parametric/cuda/host_copy.h"
+#include "tilewave/parametric/host_copy.h"
 
 namespace tilewave::parametric {
 namespace {
@@ -465,10 +465,11 @@ struct DeviceBatch<T>::Data {
     if (slot.far.count() < far) slot.far = Array<unsigned char>(far, "angles of a batch");
   }
 
-  void send(Slot& slot, const double* all_values, const double* all_v) {
+  // Whether all values are finite; otherwise nothing is computed.
+  bool send(Slot& slot, const double* all_values, const double* all_v) {
     const std::size_t p = num_parameters, m = num_observables, count = slot.count;
     auto* in = static_cast<double*>(slot.in.data());
-    copy_on_threads(in, all_values + slot.first * p, count * p);
+    if (!copy_on_threads(in, all_values + slot.first * p, count * p)) return false;
     cuda::copy(slot.values.data(), in, count * p * sizeof(double), slot.stream);
     if (all_v) {
       copy_on_threads(in + count * p, all_v + slot.first * m, count * m);
@@ -499,6 +500,7 @@ struct DeviceBatch<T>::Data {
     cuda::copy(out, slot.expectations.data(), count * m * sizeof(double), slot.stream);
     if (all_v)
       cuda::copy(out + count * m, slot.gradient.data(), count * p * sizeof(double), slot.stream);
+    return true;
   }
 
   void receive(Slot& slot, double* all_expectations, double* all_gradients) {
@@ -522,17 +524,19 @@ template <class T>
 DeviceBatch<T>::~DeviceBatch() = default;
 
 template <class T>
-void DeviceBatch<T>::run(const double* values, std::size_t sets, const double* v,
+bool DeviceBatch<T>::run(const double* values, std::size_t sets, const double* v,
                          double* expectations, double* gradient) {
   Data& d = *data_;
   d.use();
   const std::size_t set_bytes = std::max<std::size_t>(d.num_parameters, 1) * sizeof(double);
-  // all teams of the device, a whole number of times
+  // parts of which one is copied while another is computed; all teams of the device a whole number of
+  // times, where they do not take more sets than that at once
+  std::size_t each = std::max(kFewestSets, std::min(kValueBytes / set_bytes, sets / 4));
   const typename Data::Kernel& kernel = d.kernels[v != nullptr];
   const std::size_t wave =
       std::size_t{kernel.blocks} * static_cast<std::size_t>(kernel.launch.teams);
-  const std::size_t most = std::max(kFewestSets, kValueBytes / set_bytes);
-  const std::size_t each = std::min(sets, (most + wave - 1) / wave * wave);
+  if (wave < each) each = (each + wave - 1) / wave * wave;
+  each = std::min(each, sets);
   for (typename Data::Slot& slot : d.slots) {
     d.need(slot, each, v != nullptr);
     slot.count = 0;  // a call that failed may have left some
@@ -545,10 +549,14 @@ void DeviceBatch<T>::run(const double* values, std::size_t sets, const double* v
     d.receive(slot, expectations, gradient);
     slot.first = first;
     slot.count = std::min(each, sets - first);
-    d.send(slot, values, v);
+    if (!d.send(slot, values, v)) {
+      slot.count = 0;
+      return false;
+    }
   }
   d.receive(d.slots[part % 2], expectations, gradient);
   d.receive(d.slots[(part + 1) % 2], expectations, gradient);
+  return true;
 }
 
 template class DeviceBatch<float>;

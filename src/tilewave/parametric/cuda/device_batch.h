@@ -23,8 +23,9 @@ class DeviceBatch {
   ~DeviceBatch();
 
   /// From |0...0>, for values[set][parameter]: expectations[set][observable], unless that is null, and,
-  /// where `v` is not null, the derivatives of sum_m v[set][m] E_m: gradient[set][parameter].
-  void run(const double* values, std::size_t sets, const double* v, double* expectations,
+  /// where `v` is not null, the derivatives of sum_m v[set][m] E_m: gradient[set][parameter]. Says
+  /// whether all values are finite; where one is not, no result is meant.
+  bool run(const double* values, std::size_t sets, const double* v, double* expectations,
            double* gradient);
 
  private:

@@ -14,7 +14,9 @@ DeviceBatch<T>::DeviceBatch(const Actions&, const Strings&, const std::vector<bo
 template <class T>
 DeviceBatch<T>::~DeviceBatch() = default;
 template <class T>
-void DeviceBatch<T>::run(const double*, std::size_t, const double*, double*, double*) {}
+bool DeviceBatch<T>::run(const double*, std::size_t, const double*, double*, double*) {
+  return true;
+}
 
 template class DeviceBatch<float>;
 template class DeviceBatch<double>;

@@ -2,12 +2,13 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/runtime/cuda/driver.h"
+#include "tilewave/runtime/cuda/memory.h"
 
 namespace tilewave::runtime::cuda {
 
 DeviceMemory::DeviceMemory(int device, std::size_t num_bytes) : device_(device) {
   use_device(device);
-  const cudaError_t status = driver().allocate(&data_, num_bytes);
+  const cudaError_t status = allocate(&data_, num_bytes);
   if (status == cudaErrorMemoryAllocation) {
     std::size_t free_bytes = 0, total_bytes = 0;
     (void)driver().memory_info(&free_bytes, &total_bytes);
