@@ -119,7 +119,6 @@ struct CompiledPass {
   static constexpr int kReg = P::kReg, kHeld = 1 << kReg, kThreadBits = P::kRow - kReg;
   static constexpr int kThreads = 1 << kThreadBits;
   static constexpr std::uint32_t kTileBytes = sizeof(A) << P::kRow;
-  static constexpr std::uint32_t kAheadAt = P::kTiles * kTileBytes;  // behind rooms for exchanges
   static constexpr std::uint32_t kAheadBytes = P::kAhead * kThreads * sizeof(A);
   static constexpr std::uint32_t kAddressBytes = P::kNumKept * kThreads * 4;
 
@@ -154,7 +153,7 @@ struct CompiledPass {
     sums.template add<kSlot>(value);
   }
   __device__ __forceinline__ static double* accumulators() {
-    return reinterpret_cast<double*>(compiled_memory + kAheadAt + kAheadBytes + kAddressBytes);
+    return reinterpret_cast<double*>(compiled_memory + kTileBytes + kAheadBytes + kAddressBytes);
   }
   template <int kIndex>
   __device__ __forceinline__ void accumulate(T value) {
@@ -305,7 +304,7 @@ struct CompiledPass {
     return at;
   }
   __device__ __forceinline__ static std::uint32_t* kept_addresses() {
-    return reinterpret_cast<std::uint32_t*>(compiled_memory + kAheadAt + kAheadBytes);
+    return reinterpret_cast<std::uint32_t*>(compiled_memory + kTileBytes + kAheadBytes);
   }
   template <int kIndex>
   __device__ __forceinline__ static std::uint32_t addresses() {
@@ -323,22 +322,17 @@ struct CompiledPass {
     return *reinterpret_cast<A*>(compiled_memory + at);
   }
   template <int kIndex>
-  __device__ __forceinline__ void put(const A (&state)[kHeld], std::uint32_t room,
-                                      std::uint32_t before, std::uint32_t after) const {
+  __device__ __forceinline__ void move(A (&state)[kHeld], std::uint32_t before,
+                                       std::uint32_t after) {
     constexpr CompiledExchange e = P::kExchanges[kIndex];
+    __syncthreads();  // what was there has been read
 #pragma unroll
     for (int k = 0; k < kHeld; ++k)
-      slot(room + (P::kBack ? after ^ of_register(e.to, k) : before ^ of_register(e.from, k))) =
-          state[k];
-  }
-  template <int kIndex>
-  __device__ __forceinline__ void get(A (&state)[kHeld], std::uint32_t room, std::uint32_t before,
-                                      std::uint32_t after) const {
-    constexpr CompiledExchange e = P::kExchanges[kIndex];
+      slot(P::kBack ? after ^ of_register(e.to, k) : before ^ of_register(e.from, k)) = state[k];
+    __syncthreads();
 #pragma unroll
     for (int k = 0; k < kHeld; ++k)
-      state[k] =
-          slot(room + (P::kBack ? before ^ of_register(e.from, k) : after ^ of_register(e.to, k)));
+      state[k] = slot(P::kBack ? before ^ of_register(e.from, k) : after ^ of_register(e.to, k));
   }
   template <int kIndex>
   __device__ __forceinline__ void exchange(std::uint32_t plus) {
@@ -349,18 +343,8 @@ struct CompiledPass {
       at = addresses<kIndex>();
     }
     const std::uint32_t before = (at & 0xffff) ^ plus, after = at >> 16;
-    __syncthreads();  // what was there has been read
-    put<kIndex>(psi, 0, before, after);
-    if constexpr (P::kTiles == 2) put<kIndex>(lam, kTileBytes, before, after);
-    __syncthreads();
-    get<kIndex>(psi, 0, before, after);
-    if constexpr (P::kTiles == 2) get<kIndex>(lam, kTileBytes, before, after);
-    if constexpr (P::kBack && P::kTiles == 1) {
-      __syncthreads();
-      put<kIndex>(lam, 0, before, after);
-      __syncthreads();
-      get<kIndex>(lam, 0, before, after);
-    }
+    move<kIndex>(psi, before, after);
+    if constexpr (P::kBack) move<kIndex>(lam, before, after);
   }
 
   // ---- the state ----
@@ -411,7 +395,7 @@ struct CompiledPass {
     return (base | register_place(i / kStates)) & a.load_zeros;
   }
   __device__ __forceinline__ static std::uint32_t waiting(int i) {
-    return kAheadAt + (i * kThreads + threadIdx.x) * sizeof(A);
+    return kTileBytes + (i * kThreads + threadIdx.x) * sizeof(A);
   }
   __device__ __forceinline__ void fetch(std::uint64_t base) const {
 #pragma unroll

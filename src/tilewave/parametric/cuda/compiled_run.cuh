@@ -2,7 +2,6 @@
 // launched from when the compiler in the background is done with them.
 #pragma once
 
-#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -20,23 +19,21 @@ namespace tilewave::parametric::device {
 /// of a thread's amplitudes of the next tile are copied ahead, as shared memory has room beside the
 /// addresses of exchanges.
 struct CompiledShape {
-  int reg, blocks, tiles, ahead;
+  int reg, blocks, ahead;
 
   int threads() const { return 1 << (kRow - reg); }
   template <class T>
   std::size_t bytes() const {
-    return (static_cast<std::size_t>(tiles) * sizeof(Amplitude<T>) << kRow) +
+    return (sizeof(Amplitude<T>) << kRow) +
            static_cast<std::size_t>(ahead * threads()) * sizeof(Amplitude<T>);
   }
 };
 template <class T, bool kBack>
 CompiledShape compiled_shape() {
   if constexpr (kBack) {
-    return {4, sizeof(T) == 8 ? 1 : 2,
-            std::getenv("TW_TILES") ? std::atoi(std::getenv("TW_TILES")) : 1,
-            std::getenv("TW_AHEAD") ? std::atoi(std::getenv("TW_AHEAD")) : 32};
+    return {4, sizeof(T) == 8 ? 1 : 2, 32};
   } else {
-    return sizeof(T) == 8 ? CompiledShape{4, 2, 1, 10} : CompiledShape{4, 3, 1, 16};
+    return sizeof(T) == 8 ? CompiledShape{4, 2, 10} : CompiledShape{4, 3, 16};
   }
 }
 
@@ -57,8 +54,7 @@ class CompiledRun {
     there_.emplace(program, stream);
     steps_.resize(program.passes.size());
     for (std::size_t k = 0; k < steps_.size(); ++k) {
-      auto source = pass_source(program, k,
-                                {sizeof(T) == 4, kBack, shape_.tiles, shape_.ahead, shape_.blocks});
+      auto source = pass_source(program, k, {sizeof(T) == 4, kBack, shape_.ahead, shape_.blocks});
       if (!source) continue;
       Step& step = steps_[k];
       const StagePass& pass = program.passes[k];

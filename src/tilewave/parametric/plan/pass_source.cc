@@ -31,7 +31,6 @@ class Writer {
         constant("kRow", static_cast<std::size_t>(p_.row_bits)) +
         constant("kReg", static_cast<std::size_t>(p_.register_bits)) +
         constant("kBack", options_.back) +
-        constant("kTiles", static_cast<std::size_t>(options_.tiles)) +
         constant("kAhead", static_cast<std::size_t>(options_.ahead)) +
         constant("kNumFactors", count(out_.factors)) + constant("kNumLifts", count(out_.lifts)) +
         constant("kNumWeights", count(out_.weights)) + constant("kNumReads", count(out_.reads)) +

@@ -16,7 +16,6 @@ namespace tilewave::parametric {
 struct PassSourceOptions {
   bool single = false;
   bool back = false;
-  int tiles = 1;   ///< that shared memory has room for in exchanges: 2 take both states at a time
   int ahead = 0;   ///< amplitudes of a thread, of both states, that are copied ahead
   int blocks = 1;  ///< of a multiprocessor
 };

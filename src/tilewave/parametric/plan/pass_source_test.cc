@@ -40,7 +40,7 @@ TEST(PassSource, has_every_operation_and_derivative) {
           ++ops[static_cast<std::size_t>(op.kind)];
           lifts += op.kind == StageOpKind::kRotate && !op.registers && !op.thread && !op.outer;
         }
-        const auto source = pass_source(p, k, {false, back, 1, 32, 1});
+        const auto source = pass_source(p, k, {false, back, 32, 1});
         const std::size_t matrices = ops[static_cast<std::size_t>(StageOpKind::kMatrix)];
         ASSERT_EQ(source.has_value(), matrices == 0);
         if (!source) {
