@@ -1,7 +1,7 @@
 // A library with the functions of NVRTC that the program uses, for tests of what is around a
 // compiler: "machine code" is the source, after a second where it says "slow", and none where it
-// says "wrong". As the real one, it has an object from when it first compiles to the end of the
-// process, without which it cannot go on compiling.
+// says "wrong". As the real one, it has objects from when it first compiles, and first finds an error,
+// to the end of the process, without which it cannot go on compiling.
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -45,7 +45,9 @@ int nvrtcCompileProgram(Program* program, int, const char* const*) {
   static const Needed needed;
   if (program->says("slow")) std::this_thread::sleep_for(std::chrono::seconds(1));
   if (is_gone) std::abort();
-  return program->says("wrong");
+  if (!program->says("wrong")) return 0;
+  static const Needed from_an_error_on;
+  return 1;
 }
 int nvrtcGetProgramLogSize(Program* program, std::size_t* size) {
   *size = program->log().size() + 1;

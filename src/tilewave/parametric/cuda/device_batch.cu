@@ -9,7 +9,7 @@
 #include "tilewave/base/interrupt.h"
 #include "tilewave/parametric/cuda/batch_machine.cuh"
 #include "tilewave/parametric/cuda/device_array.cuh"
-#include "tilewave/parametric/host_copy.h"
+#include "tilewave/runtime/finite_copy.h"
 
 namespace tilewave::parametric {
 namespace {
@@ -469,10 +469,10 @@ struct DeviceBatch<T>::Data {
   bool send(Slot& slot, const double* all_values, const double* all_v) {
     const std::size_t p = num_parameters, m = num_observables, count = slot.count;
     auto* in = static_cast<double*>(slot.in.data());
-    if (!copy_on_threads(in, all_values + slot.first * p, count * p)) return false;
+    if (!runtime::copy_on_threads(in, all_values + slot.first * p, count * p)) return false;
     cuda::copy(slot.values.data(), in, count * p * sizeof(double), slot.stream);
     if (all_v) {
-      copy_on_threads(in + count * p, all_v + slot.first * m, count * m);
+      runtime::copy_on_threads(in + count * p, all_v + slot.first * m, count * m);
       cuda::copy(slot.v.data(), in + count * p, count * m * sizeof(double), slot.stream);
     }
     const Kernel& kernel = kernels[all_v != nullptr];
@@ -508,8 +508,10 @@ struct DeviceBatch<T>::Data {
     slot.stream.synchronize();
     const std::size_t p = num_parameters, m = num_observables, count = slot.count;
     const auto* out = static_cast<const double*>(slot.out.data());
-    if (all_expectations) copy_on_threads(all_expectations + slot.first * m, out, count * m);
-    if (all_gradients) copy_on_threads(all_gradients + slot.first * p, out + count * m, count * p);
+    if (all_expectations)
+      runtime::copy_on_threads(all_expectations + slot.first * m, out, count * m);
+    if (all_gradients)
+      runtime::copy_on_threads(all_gradients + slot.first * p, out + count * m, count * p);
     slot.count = 0;
   }
 };

@@ -148,17 +148,25 @@ JitCache* JitCache::of_process(std::string* why) {
   return owned.cache;
 }
 
-/// NVRTC has objects that it makes when it first compiles, and destroys as the process ends: what is
-/// being compiled then would crash. So it compiles something at once, and what waits for the compiling
-/// is registered behind that, which lets it run before.
+/// NVRTC has objects that it makes when it first compiles, some when it first finds an error, and
+/// destroys as the process ends: what is being compiled then would crash. The main thread's own objects
+/// are destroyed before all others, so what waits for the compiling is one of those. A process that
+/// another thread ends has none: NVRTC compiles something at once, and a function that waits is
+/// registered behind that, which lets it run before.
 void JitCache::end_before_the_compiler(const std::string& architecture) {
+  struct Finish {
+    ~Finish() {
+      if (JitCache* const cache = if_made()) cache->finish();
+    }
+  };
+  if (gettid() == getpid()) {
+    [[maybe_unused]] static thread_local const Finish at_end_of_main;
+  }
   static std::once_flag once;
   std::call_once(once, [&] {
     (void)Nvrtc::load()->compile("extern \"C\" __global__ void first() {}\n", {},
                                  options_for(architecture));
-    if (std::atexit([] {
-          if (JitCache* const cache = if_made()) cache->finish();
-        }) != 0)
+    if (std::atexit([] { (void)Finish(); }) != 0)
       throw Error(ExitCode::kInternal, "no function can be registered for the end of the process");
   });
 }

@@ -1,12 +1,12 @@
-// Copies between a caller's arrays and page-locked memory.
+// Copies of many numbers between arrays of a caller and page-locked memory.
 #pragma once
 
 #include <cstddef>
 
-namespace tilewave::parametric {
+namespace tilewave::runtime {
 
 /// By all threads where there is much: one does not keep up with the link of a device. Says whether all
 /// are finite numbers, which takes no further reading of them.
 bool copy_on_threads(double* to, const double* from, std::size_t count);
 
-}  // namespace tilewave::parametric
+}  // namespace tilewave::runtime

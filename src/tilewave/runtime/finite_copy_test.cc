@@ -1,14 +1,14 @@
-#include "tilewave/parametric/host_copy.h"
+#include "tilewave/runtime/finite_copy.h"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 #include <vector>
 
-namespace tilewave::parametric {
+namespace tilewave::runtime {
 namespace {
 
-TEST(HostCopy, copies_any_number_from_and_to_anywhere) {
+TEST(FiniteCopy, copies_any_number_from_and_to_anywhere) {
   for (const std::size_t count : {0u, 1u, 2u, 7u, 8u, 9u, 63u, 64u, 1000u, 65536u, 200001u}) {
     for (const std::size_t offset : {0u, 1u, 2u, 3u}) {
       std::vector<double> from(count + 8), to(count + 8, -1);
@@ -22,7 +22,7 @@ TEST(HostCopy, copies_any_number_from_and_to_anywhere) {
   }
 }
 
-TEST(HostCopy, sees_every_number_that_is_not_finite) {
+TEST(FiniteCopy, sees_every_number_that_is_not_finite) {
   constexpr std::size_t kCount = 133;
   const double odd[] = {std::numeric_limits<double>::infinity(),
                         -std::numeric_limits<double>::infinity(),
@@ -39,4 +39,4 @@ TEST(HostCopy, sees_every_number_that_is_not_finite) {
 }
 
 }  // namespace
-}  // namespace tilewave::parametric
+}  // namespace tilewave::runtime

@@ -1,5 +1,5 @@
-// See host_copy.h.
-#include "tilewave/parametric/host_copy.h"
+// See finite_copy.h.
+#include "tilewave/runtime/finite_copy.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,7 @@
 #include <emmintrin.h>
 #endif
 
-namespace tilewave::parametric {
+namespace tilewave::runtime {
 namespace {
 
 bool copy_one_by_one(double* to, const double* from, std::size_t count) {
@@ -55,8 +55,7 @@ bool copy_on_threads(double* to, const double* from, std::size_t count) {
   constexpr std::size_t kPiece = std::size_t{1} << 16;
   const auto pieces = static_cast<std::int64_t>((count + kPiece - 1) / kPiece);
   const int threads =
-      pieces > 1 ? static_cast<int>(std::min<std::int64_t>(runtime::resolve_num_threads(0), pieces))
-                 : 1;
+      pieces > 1 ? static_cast<int>(std::min<std::int64_t>(resolve_num_threads(0), pieces)) : 1;
   bool finite = true;
 #pragma omp parallel for schedule(static) reduction(&& : finite) num_threads(threads) \
     if (threads > 1)
@@ -67,4 +66,4 @@ bool copy_on_threads(double* to, const double* from, std::size_t count) {
   return finite;
 }
 
-}  // namespace tilewave::parametric
+}  // namespace tilewave::runtime
