@@ -118,7 +118,7 @@ with tempfile.TemporaryDirectory() as folder:
     c.check(kept.read_text() == "kept", "what is refused touches no file")
     for words in ("x", "3-", "2-1", "-1", ""):
         fails(USAGE, "no number of faults", "sample", "--in", code, "--faults", words)
-    fails(USAGE, "no shot has 8 faults: the circuit has 7 places of noise", "sample", "--in", code, "--faults", 8)
+    fails(USAGE, "no shot has 8 faults: there are 7 places of noise", "sample", "--in", code, "--faults", 8)
     fails(USAGE, "use --engine sparse or auto", "detect", "--in", code, "--faults", 2, "--engine", "frame")
     fails(USAGE, "made on the CPU: use --device cpu", "detect", "--in", code, "--faults", 2, "--device", "cuda")
     fails(USAGE, "made on the CPU: use --device cpu", "detect", "--in", MSC, "--strata", "auto", "--device", "cuda")

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 #include <numeric>
+#include <span>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/interrupt.h"
 #include "tilewave/base/saturating.h"
 
 namespace tilewave::stabilizer {
@@ -32,6 +35,19 @@ double tilt_to(const std::vector<FaultClass>& classes, double target) {
   return std::exp((low + high) / 2);
 }
 
+constexpr double kNothing = 1e-305;  // what is below is taken for 0
+constexpr std::uint64_t kMostNumbers = std::uint64_t{1} << 28;  // kept for a tree
+constexpr double kMostProducts = 2e10;                          // of all its convolutions
+
+[[noreturn]] void throw_too_many(double mean) {
+  char number[32];
+  std::snprintf(number, sizeof number, "%.3g", mean);
+  throw Error(ExitCode::kResources,
+              "the distribution of the number of faults is too large to be made: " +
+                  std::string(number) +
+                  " are expected in a shot. Take a smaller number of faults, or a shorter circuit");
+}
+
 // P(j of `count` places fire), j <= most, from the likeliest number outwards: each is the one before
 // times a ratio. What lies behind `most` counts for the sum, which is 1.
 void binomial(double odds, std::uint64_t count, std::uint64_t most, std::vector<double>& out) {
@@ -46,7 +62,6 @@ void binomial(double odds, std::uint64_t count, std::uint64_t most, std::vector<
     sum += value;
     if (j <= last) out[first + j] = value;
   };
-  constexpr double kNothing = 1e-305;
   put(mode, 1);
   double value = 1;
   for (std::uint64_t j = mode; j > 0 && value > kNothing; --j) {
@@ -59,6 +74,39 @@ void binomial(double odds, std::uint64_t count, std::uint64_t most, std::vector<
     put(j + 1, value);
   }
   for (std::size_t k = first; k < out.size(); ++k) out[k] /= sum;
+}
+
+// Adds the convolution of two distributions, each of a single peak, to `to` as far as that goes.
+// Products that are nothing are left out: of a million faults some ten thousand numbers matter.
+// Returns how many products there are; where that is more than `most_products`, nothing is done.
+double convolve(std::span<const double> l, std::span<const double> r, double most_products,
+                std::span<double> to) {
+  const auto peak = std::max_element(r.begin(), r.end());
+  const auto factors = [&](std::size_t i) {
+    const double least = kNothing / l[i];
+    const auto end = r.begin() + static_cast<std::ptrdiff_t>(std::min(r.size(), to.size() - i));
+    const auto first = std::partition_point(r.begin(), std::min(peak, end),
+                                            [&](double x) { return x < least; });
+    const auto last =
+        std::partition_point(std::min(peak, end), end, [&](double x) { return x >= least; });
+    return std::pair(static_cast<std::size_t>(first - r.begin()),
+                     static_cast<std::size_t>(std::max(first, last) - r.begin()));
+  };
+  const std::size_t size = std::min(l.size(), to.size());
+  double products = 0;
+  for (std::size_t i = 0; i < size; ++i) {
+    if (l[i] == 0) continue;
+    const auto [first, last] = factors(i);
+    products += static_cast<double>(last - first);
+  }
+  if (products > most_products) return products;
+  for (std::size_t i = 0; i < size; ++i) {
+    check_interrupt_once_in<256>();
+    if (l[i] == 0) continue;
+    const auto [first, last] = factors(i);
+    for (std::size_t j = first; j < last; ++j) to[i + j] += l[i] * r[j];
+  }
+  return products;
 }
 
 }  // namespace
@@ -109,7 +157,7 @@ FaultNumbers::FaultNumbers(std::vector<FaultClass> classes, FaultRange range)
   }
   if (range_.last < certain || range_.first > certain + places) {
     throw Error(ExitCode::kUsage,
-                "no shot has " + words_of(range_) + " faults: the circuit has " +
+                "no shot has " + words_of(range_) + " faults: there are " +
                     std::to_string(certain + places) + " places of noise" +
                     (certain > 0 ? ", " + std::to_string(certain) + " of which always fire" : ""));
   }
@@ -142,7 +190,8 @@ FaultNumbers::FaultNumbers(std::vector<FaultClass> classes, FaultRange range)
   }
   std::vector<double> tilted = {1};
   if (!uncertain.empty()) {
-    const std::uint32_t top = add_nodes(uncertain, 0, uncertain.size(), tilt, last);
+    double work = 0;
+    const std::uint32_t top = add_nodes(uncertain, 0, uncertain.size(), tilt, last, work);
     const double* chances = chances_.data() + nodes_[top].first;
     tilted.assign(chances, chances + nodes_[top].size);
   }
@@ -169,27 +218,30 @@ FaultNumbers::FaultNumbers(std::vector<FaultClass> classes, FaultRange range)
 }
 
 std::uint32_t FaultNumbers::add_nodes(const std::vector<std::uint32_t>& classes, std::size_t first,
-                                      std::size_t last, double tilt, std::uint64_t most) {
+                                      std::size_t last, double tilt, std::uint64_t most,
+                                      double& work) {
   Node node;
   if (last - first == 1) {
     const FaultClass& c = classes_[classes[first]];
     node = {chances_.size(), 0, classes[first], 0, true};
+    if (saturating_add(node.first, std::min(c.count, most)) >= kMostNumbers)
+      throw_too_many(expected(classes_, 1));
     binomial(tilt * c.probability / (1 - c.probability), c.count, most, chances_);
     node.size = chances_.size() - node.first;
   } else {
     const std::size_t middle = (first + last) / 2;
-    node.left = add_nodes(classes, first, middle, tilt, most);
-    node.right = add_nodes(classes, middle, last, tilt, most);
+    node.left = add_nodes(classes, first, middle, tilt, most, work);
+    node.right = add_nodes(classes, middle, last, tilt, most, work);
     const Node left = nodes_[node.left], right = nodes_[node.right];
     node.first = chances_.size();
     node.size = std::min(left.size + right.size - 1, saturating_add(most, 1));
+    if (node.first + node.size > kMostNumbers) throw_too_many(expected(classes_, 1));
     chances_.resize(node.first + node.size, 0.0);
-    const double *l = chances_.data() + left.first, *r = chances_.data() + right.first;
-    double* to = chances_.data() + node.first;
-    for (std::uint64_t i = 0; i < left.size; ++i) {
-      const std::uint64_t end = std::min(right.size, node.size - std::min(i, node.size));
-      for (std::uint64_t j = 0; j < end; ++j) to[i + j] += l[i] * r[j];
-    }
+    const std::span chances(chances_);
+    work += convolve(chances.subspan(left.first, left.size),
+                     chances.subspan(right.first, right.size), kMostProducts - work,
+                     chances.subspan(node.first, node.size));
+    if (work > kMostProducts) throw_too_many(expected(classes_, 1));
   }
   nodes_.push_back(node);
   return static_cast<std::uint32_t>(nodes_.size() - 1);

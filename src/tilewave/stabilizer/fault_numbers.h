@@ -45,7 +45,8 @@ std::string words_of(const FaultRange& range);
 /// The distribution of the number of faults in a range, and draws given that it lies there.
 class FaultNumbers {
  public:
-  /// Throws Error(kUsage) where no shot has such a number of faults.
+  /// Throws Error(kUsage) where no shot has such a number of faults, Error(kResources) where there
+  /// are too many numbers to tell their distribution.
   FaultNumbers(std::vector<FaultClass> classes, FaultRange range);
 
   const FaultRange& asked() const { return asked_; }
@@ -81,8 +82,9 @@ class FaultNumbers {
     bool is_leaf = false;
   };
 
+  // `work` counts products.
   std::uint32_t add_nodes(const std::vector<std::uint32_t>& classes, std::size_t first,
-                          std::size_t last, double tilt, std::uint64_t most);
+                          std::size_t last, double tilt, std::uint64_t most, double& work);
   template <class Uniform, class Take>
   void split(std::size_t index, std::uint64_t number, Uniform& uniform, Take& take) const {
     const Node* node = &nodes_[index];
