@@ -122,6 +122,34 @@ TEST(Faults, numbers_of_a_million_places) {
   EXPECT_NEAR(have_square - have_mean * have_mean, variance, 1e-11);
 }
 
+// Where a hundred thousand faults are usual, the numbers that matter are some thousands.
+TEST(Faults, numbers_of_many_faults) {
+  const std::vector<FaultClass> classes = {{0.4, 100'000}, {0.42, 50'000}, {0.9, 20'000}};
+  double mean = 0, variance = 0;
+  for (const FaultClass& c : classes) {
+    const auto n = static_cast<double>(c.count);
+    mean += n * c.probability, variance += n * c.probability * (1 - c.probability);
+  }
+  const FaultNumbers numbers(classes, {});
+  EXPECT_NEAR(numbers.weight(), 1, 1e-12);
+  double have_mean = 0, have_variance = 0;
+  for (std::size_t k = 0; k < numbers.probabilities().size(); ++k)
+    have_mean += static_cast<double>(k) * numbers.probabilities()[k];
+  for (std::size_t k = 0; k < numbers.probabilities().size(); ++k) {
+    const double off = static_cast<double>(k) - mean;
+    have_variance += off * off * numbers.probabilities()[k];
+  }
+  EXPECT_NEAR(have_mean / mean, 1, 1e-11);
+  EXPECT_NEAR(have_variance / variance, 1, 1e-11);
+  try {
+    FaultNumbers({{0.4, 1'000'000'000}, {0.3, 1'000'000'000}}, {});
+    FAIL() << "700 million faults";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ExitCode::kResources);
+    EXPECT_NE(std::string(e.what()).find("7e+08 are expected"), std::string::npos) << e.what();
+  }
+}
+
 TEST(Faults, words) {
   EXPECT_EQ(parse_fault_range("3"), (FaultRange{3, 3}));
   EXPECT_EQ(parse_fault_range("3-8"), (FaultRange{3, 8}));
@@ -408,6 +436,8 @@ TEST(Strata, words_cover_all_numbers) {
   EXPECT_EQ(words("0+"), "1+");
   EXPECT_EQ(words("auto"), "1 2 3 4 5 6");
   EXPECT_EQ(words("auto", 4), "1-3 4 5 6");
+  EXPECT_EQ(words("auto", 7), "1+");  // no shot has so many faults
+  EXPECT_EQ(words("2-3", 7), "1 2 3 4+");
   for (const char* text : {"", "3,3", "2-4,4+", "7", "x", "0-9999"})
     EXPECT_THROW(words(text), Error) << text;
   EXPECT_THROW(words("1+", 3), Error);
@@ -427,15 +457,27 @@ TEST(Strata, gamma_distribution) {
     }
   }
   // Poisson intervals of tables (Garwood 1936): 0, 3 and 10 events
-  const auto events = [](double n) { return weighted_interval(n * 1e-9, n * 1e-18, 1e-9, 0.95); };
+  EventWeights weights;
+  weights.add(1e-9, 1e-3);
+  const auto events = [&](double n) {
+    return weighted_interval(n * 1e-9, n * 1e-18, weights, 0.95);
+  };
   EXPECT_NEAR(events(0).high, 3.688879e-9, 1e-15);
   EXPECT_NEAR(events(3).low, 0.618672e-9, 1e-15);
   EXPECT_NEAR(events(3).high, 8.767273e-9, 1e-15);
   EXPECT_NEAR(events(10).low, 4.795389e-9, 1e-15);
   EXPECT_NEAR(events(10).high, 18.390356e-9, 1e-15);
-  const Estimate most = weighted_interval(1, 0, 1e-3, 0.95);
+  EventWeights all;
+  all.add(1e-3, 1);
+  const Estimate most = weighted_interval(1, 0, all, 0.95);
   EXPECT_EQ(most.high, 1);
   EXPECT_NEAR(most.low, 1 - 3.688879e-3, 1e-9);
+  // A stratum of a few shots that are all events, beside one of many without any.
+  all.add(1e-6, 0);
+  const Estimate few = weighted_interval(0.01, 0, all, 0.95);
+  EXPECT_LT(few.low, 0.008);
+  EXPECT_GT(few.low, 0);
+  EXPECT_NEAR(few.high, 0.01, 0.005);
 }
 
 StrataTable table_of(const StabProgram& program, const char* words, StrataOptions options,
@@ -489,6 +531,43 @@ TEST(Strata, intervals_cover_the_exact_rates) {
   for (const int n : inside) EXPECT_GE(n, 366);
   EXPECT_NEAR(sum / (wrong / kept), 1, 0.06);
   EXPECT_NEAR(sum_even / (wrong / kept), 1, 0.06);
+}
+
+// One fault in ten leaves the observable as it is: a few shots with one fault are often all wrong, and
+// then say little about how many are not.
+TEST(Strata, intervals_cover_where_nearly_all_of_a_stratum_are_wrong) {
+  const StabProgram program = lower(language::parse_stim(
+      "X_ERROR(0.01) 0 1 2 3 4 5 6 7 8 9\nM 0 1 2 3 4 5 6 7 8\nOBSERVABLE_INCLUDE(0) rec[-1] "
+      "rec[-2] rec[-3] rec[-4] rec[-5] rec[-6] rec[-7] rec[-8] rec[-9]"));
+  const double truth = (1 - std::pow(0.98, 9)) / 2;  // an odd number of nine
+  for (const bool even : {false, true}) {
+    for (const std::uint64_t shots : {24u, 80u, 400u}) {
+      constexpr int kRuns = 300;
+      int inside = 0;
+      for (int run = 0; run < kRuns; ++run) {
+        StrataOptions options;
+        options.num_shots = shots;
+        options.seed = static_cast<std::uint64_t>(run);
+        options.even = even;
+        const Estimate e = table_of(program, "1,2+", options).errors[0];
+        inside += e.low <= truth && truth <= e.high;
+      }
+      EXPECT_GE(inside, 275) << shots;  // 95% is 285 with a standard deviation of 3.8
+    }
+  }
+}
+
+TEST(Strata, even_strata_have_as_many_shots_each) {
+  const StabProgram program =
+      lower(language::parse_stim("X_ERROR(0.5) 0 1 2 3 4 5 6 7 8 9\nX_ERROR(0.3) 0 1 2 3 4 5 6 7 8 "
+                                 "9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 "
+                                 "31 32 33 34 35 36 37\nM 0\nDETECTOR rec[-1]"));
+  StrataOptions options;
+  options.even = true;
+  options.num_shots = 49 * 8;
+  const StrataTable table = table_of(program, "0-48", options);
+  ASSERT_EQ(table.strata.size(), 49u);
+  for (const Stratum& s : table.strata) EXPECT_EQ(s.attempted, 8u) << words_of(s.faults);
 }
 
 TEST(Strata, cultivation_agrees_with_plain_shots) {

@@ -92,7 +92,8 @@ std::vector<std::uint64_t> share_out(const std::vector<Stratum>& strata, std::ui
   std::uint64_t given = 0;
   std::size_t most = 0;
   for (std::size_t k = 0; k < strata.size(); ++k) {
-    out[k] = static_cast<std::uint64_t>(missing[k] / all * static_cast<double>(more));
+    // A whole number is not to be cut for a rounding.
+    out[k] = static_cast<std::uint64_t>(missing[k] / all * static_cast<double>(more) + 1e-6);
     out[k] = std::min(out[k], more - given);
     given += out[k];
     if (missing[k] > missing[most]) most = k;
@@ -158,7 +159,7 @@ bool add_shots(ShotSource& source, Stratum& s, std::uint64_t count, const Strata
 // The estimates of a table; strata without shots may be anything.
 Estimate kept_estimate(const std::vector<Stratum>& strata, bool selects, double confidence) {
   if (!selects) return {1, 1, 1};
-  double value = 0, variance = 0, largest = 0, covered = 0;
+  double value = 0, variance = 0, covered = 0;
   for (const Stratum& s : strata) {
     if (s.attempted == 0) continue;
     const auto n = static_cast<double>(s.attempted);
@@ -166,11 +167,16 @@ Estimate kept_estimate(const std::vector<Stratum>& strata, bool selects, double 
     covered += s.weight;
     value += s.weight * a;
     variance += s.weight * s.weight * a * (1 - a) / n;
-    largest = std::max(largest, s.weight / n);
   }
   if (covered <= 0) return {0, 0, 1};
-  Estimate out = weighted_interval(value / covered, variance / (covered * covered),
-                                   largest / covered, confidence);
+  EventWeights weights;
+  for (const Stratum& s : strata) {
+    if (s.attempted == 0) continue;
+    const auto n = static_cast<double>(s.attempted);
+    weights.add(s.weight / n / covered, static_cast<double>(s.kept) / n);
+  }
+  Estimate out =
+      weighted_interval(value / covered, variance / (covered * covered), weights, confidence);
   out.low *= covered;
   out.high = std::min(1.0, out.high * covered + std::max(0.0, 1 - covered));
   return out;
@@ -191,17 +197,16 @@ Estimate error_estimate(const std::vector<Stratum>& strata, double confidence,
   }
   if (kept <= 0) return {0, 0, 1};
   const double p = wrong / kept;
-  double variance = 0, largest = 0;
+  double variance = 0;
+  EventWeights weights;
   for (const Stratum& s : strata) {
     if (s.attempted == 0) continue;
     const auto n = static_cast<double>(s.attempted);
-    const double v =
-        variance_of(static_cast<double>(s.kept) / n, static_cast<double>(errors(s)) / n, p);
-    variance += s.weight * s.weight * v / n;
-    // One more wrong shot there, or, where most are wrong, one more that is right.
-    if (!s.is_safe || p > 0.5) largest = std::max(largest, s.weight / n);
+    const double share = static_cast<double>(errors(s)) / n;
+    variance += s.weight * s.weight * variance_of(static_cast<double>(s.kept) / n, share, p) / n;
+    weights.add(s.weight / n / kept, share, !s.is_safe);
   }
-  Estimate out = weighted_interval(p, variance / (kept * kept), largest / kept, confidence);
+  Estimate out = weighted_interval(p, variance / (kept * kept), weights, confidence);
   out.low = out.low * kept / (kept + unknown);
   out.high = (out.high * kept + unsafe) / (kept + unsafe);
   return out;
@@ -240,7 +245,7 @@ std::vector<FaultRange> parse_strata(std::string_view words, const FaultRows& fa
   std::uint64_t next = least;
   const auto between = [&](std::uint64_t last) {
     // Numbers below the fault distance are a stratum of their own.
-    if (next < fault_distance && fault_distance <= last) {
+    if (next < fault_distance && fault_distance <= std::min(last, most)) {
       out.push_back({next, fault_distance - 1});
       next = fault_distance;
     }

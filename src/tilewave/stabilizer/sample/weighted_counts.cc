@@ -54,26 +54,31 @@ double gamma_quantile(double shape, double share) {
   return (low + high) / 2;
 }
 
-Estimate weighted_interval(double value, double variance, double largest_weight,
+void EventWeights::add(double weight, double share, bool may_be) {
+  fewer = std::max(fewer, weight);
+  if (share > 0.5) rare_fewer = std::max(rare_fewer, weight);
+  if (!may_be) return;
+  more = std::max(more, weight);
+  if (share <= 0.5) rare_more = std::max(rare_more, weight);
+}
+
+Estimate weighted_interval(double value, double variance, const EventWeights& weights,
                            double confidence) {
   // What is rare counts: of more than half, the rest.
   if (value > 0.5) {
-    const Estimate rest = weighted_interval(1 - value, variance, largest_weight, confidence);
+    const EventWeights turned{weights.fewer, weights.more, weights.rare_fewer, weights.rare_more};
+    const Estimate rest = weighted_interval(1 - value, variance, turned, confidence);
     return {value, 1 - rest.high, 1 - rest.low};
   }
+  // Of the gamma distribution; one without variance is its mean.
   const auto quantile = [](double mean, double spread, double share) {
-    return mean <= 0 ? 0 : spread / mean * gamma_quantile(mean * mean / spread, share);
+    if (mean <= 0) return 0.0;
+    return spread > 0 ? spread / mean * gamma_quantile(mean * mean / spread, share) : mean;
   };
+  const auto square = [](double x) { return x * x; };
   const double tail = (1 - confidence) / 2;
-  Estimate out{value, value, value};
-  if (value <= 0) {
-    out.low = 0;
-  } else if (variance > 0) {
-    out.low = quantile(value, variance, tail);
-  }
-  const double mean = value + largest_weight, spread = variance + largest_weight * largest_weight;
-  if (spread > 0) out.high = std::min(1.0, quantile(mean, spread, 1 - tail));
-  return out;
+  return {value, quantile(value - weights.rare_fewer, variance + square(weights.rare_fewer), tail),
+          std::min(1.0, quantile(value + weights.more, variance + square(weights.more), 1 - tail))};
 }
 
 }  // namespace tilewave::stabilizer
