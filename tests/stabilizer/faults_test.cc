@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "stabilizer/enumerator.h"
+#include "stabilizer/noisy_circuits.h"
 #include "stabilizer/random_circuit.h"
 #include "stabilizer/shot_counts.h"
 #include "tilewave/base/error.h"
@@ -263,21 +264,8 @@ TEST(Faults, long_rows_beyond_clifford) {
   EXPECT_LE(std::abs(first - p * shots), kMostSigma * std::sqrt(shots * p * (1 - p)));
 }
 
-const char* const kCircuits[] = {
-    "H 0\nDEPOLARIZE1(0.3) 0\nPAULI_CHANNEL_1(0.1, 0.2, 0.3) 1 0\nMX(0.1) 0\nM !1\nMX 1\nMX 1",
-    "H 0\nCX 0 1\nDEPOLARIZE2(0.4) 0 1\nMXX 0 1\nMZZ(0.2) 0 !1\nM 0 1",
-    "RX 0\nRY 1\nPAULI_CHANNEL_2(.01,.02,.03,.04,.05,.06,.07,.01,.02,.03,.04,.05,.06,.07,.08) 0 1\n"
-    "MX 0\nMY 1\nM 0 1",
-    "E(0.3) X0 Z1\nELSE_CORRELATED_ERROR(0.5) Y1 X2\nELSE_CORRELATED_ERROR(0.25) X0\nM 0 1 2\n"
-    "E(0.1) X0\nM 0",
-    "E(0.4) X0\nH 1\nM 1\nELSE_CORRELATED_ERROR(0.5) X2\nM 0 2",
-    "REPEAT 2 {\nE(0.4) X0\nELSE_CORRELATED_ERROR(0.5) X1\nMR 0\n}\nM 1",
-    "REPEAT 2 {\nHERALDED_ERASE(0.3) 0 1\nCX rec[-1] 2 rec[-2] 0\nM 0\n}\nM 1 2",
-    "RX 0\nHERALDED_PAULI_CHANNEL_1(0.1, 0.2, 0.05, 0.15) 0 1\nCZ rec[-2] 0\nMX 0\nM 1",
-    "H 0\nMR(0.25) 0 0 !0\nH 0\nM 0\nM 0",
-    "H 0\nDEPOLARIZE1(0.2) 0 1\nMPP(0.1) X0*X1*!Z2 Z0*Z1 X0*X0*Z1\nM 0 1 2",
-    "MPAD(0.25) 0 1\nX 0\nM 0\nCY rec[-1] 1\nCX rec[-3] 1\nM 1\nMX 1",
-    "REPEAT 5 {\nH 0\nS 0\nCX 0 1\nDEPOLARIZE1(0.1) 1\nSWAP 0 1\nM(0.05) 0\n}",
+// Beside those of noisy_circuits.h.
+const char* const kFurtherCircuits[] = {
     // noise that flips nothing counts
     "X_ERROR(0.2) 0\nMX 0\nZ_ERROR(0.3) 1\nM 1\nX_ERROR(0.1) 1\nM 1",
     // beyond Clifford
@@ -314,7 +302,8 @@ void compare_with_enumeration(const std::string& text, std::uint64_t seed, std::
 }
 
 TEST(Faults, shots_have_the_conditional_distribution_of_every_channel) {
-  for (const char* text : kCircuits) compare_with_enumeration(text, 5, 1 << 16);
+  for (const char* text : kNoisyCircuits) compare_with_enumeration(text, 5, 1 << 16);
+  for (const char* text : kFurtherCircuits) compare_with_enumeration(text, 5, 1 << 16);
 }
 
 TEST(Faults, random_circuits_have_the_conditional_distribution) {

@@ -7,6 +7,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/stabilizer/decompose.h"
+#include "tilewave/stabilizer/error_chain.h"
 #include "tilewave/stabilizer/loop_period.h"
 #include "tilewave/stabilizer/model_tree.h"
 #include "tilewave/stabilizer/pauli_channel.h"
@@ -83,14 +84,10 @@ class Analyzer : public SensitivityVisitor {
       case P::kRecordFlip:
         for (std::uint32_t k = 1; k <= p.count; ++k) add(probability[0], walk.record(k), tag_of(p));
         break;
-      case P::kCorrelated: {
-        SymptomSet set;
-        for (std::size_t i = 0; i < list.size(); i += 2)
-          toggle(set, walk.flips(static_cast<Pauli>(list[i + 1]), list[i]));
-        chain_.push_back({probability[0], std::move(set), &p});
+      case P::kCorrelated:
+        chain_.push_back({probability[0], walk.flips(p), &p});
         if (!p.flag) close_chain();
         break;
-      }
       case P::kHerald: {
         Branches branches;
         branches.size = 8;  // bit 0: the record
@@ -165,12 +162,6 @@ class Analyzer : public SensitivityVisitor {
   }
 
  private:
-  struct ChainLink {
-    double probability;
-    SymptomSet set;
-    const Prim* prim;
-  };
-
   std::uint32_t tag_of(const Prim& p) const { return program_.source(p).tag; }
   StabKind kind_of(const Prim& p) const { return program_.source(p).kind; }
   std::string name_of(const Prim& p) const {
@@ -274,28 +265,24 @@ class Analyzer : public SensitivityVisitor {
 
   void close_chain() {
     if (chain_.size() > 1) {
-      double before = 1;
-      for (std::size_t i = chain_.size(); i-- > 0;) {
-        const double p = chain_[i].probability;
-        chain_[i].probability = before * p;
-        before *= 1 - p;
-        check_disjoint(chain_[i].probability, *chain_.front().prim);  // the last of them
-      }
+      disjoint_links(chain_);
+      for (const ChainLink& link : chain_)
+        check_disjoint(link.probability, *chain_.front().prim);  // the last of them
     }
-    for (const ChainLink& link : chain_) add(link.probability, link.set, tag_of(*link.prim));
+    for (const ChainLink& link : chain_) add(link.probability, link.flips, tag_of(*link.prim));
     chain_.clear();
   }
   SetHash chain_hash() const {
     SetHash out;
     for (std::size_t k = 0; k < chain_.size(); ++k) {
       const auto place = reinterpret_cast<std::uintptr_t>(chain_[k].prim);
-      out = out ^ hash_at(hash_at(hash_of(chain_[k].set, walk_.position()), place), ~k);
+      out = out ^ hash_at(hash_at(hash_of(chain_[k].flips, walk_.position()), place), ~k);
     }
     return out;
   }
   void shift_chain(std::uint64_t by) {
     for (ChainLink& link : chain_) {
-      for (Symptom& s : link.set) {
+      for (Symptom& s : link.flips) {
         if (!(s & kObservableBit)) s -= by;
       }
     }

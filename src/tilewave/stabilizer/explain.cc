@@ -123,13 +123,9 @@ class Explainer : public SensitivityVisitor {
           }
         }
         break;
-      case P::kCorrelated: {
-        SymptomSet set;
-        for (std::size_t i = 0; i < list.size(); i += 2)
-          toggle(set, walk.flips(static_cast<Pauli>(list[i + 1]), list[i]));
-        add(p, 0, Pauli::kI, Pauli::kI, std::move(set));
+      case P::kCorrelated:
+        add(p, 0, Pauli::kI, Pauli::kI, walk.flips(p));
         break;
-      }
       default:
         break;
     }

@@ -35,17 +35,17 @@ double tilt_to(const std::vector<FaultClass>& classes, double target) {
   return std::exp((low + high) / 2);
 }
 
-constexpr double kNothing = 1e-305;  // what is below is taken for 0
+constexpr double kNothing = 1e-305;                             // what is below is taken for 0
 constexpr std::uint64_t kMostNumbers = std::uint64_t{1} << 28;  // kept for a tree
 constexpr double kMostProducts = 2e10;                          // of all its convolutions
 
 [[noreturn]] void throw_too_many(double mean) {
   char number[32];
   std::snprintf(number, sizeof number, "%.3g", mean);
-  throw Error(ExitCode::kResources,
-              "the distribution of the number of faults is too large to be made: " +
-                  std::string(number) +
-                  " are expected in a shot. Take a smaller number of faults, or a shorter circuit");
+  throw Error(
+      ExitCode::kResources,
+      "the distribution of the number of faults is too large to be made: " + std::string(number) +
+          " are expected in a shot. Take a smaller number of faults, or a shorter circuit");
 }
 
 // P(j of `count` places fire), j <= most, from the likeliest number outwards: each is the one before
@@ -85,8 +85,8 @@ double convolve(std::span<const double> l, std::span<const double> r, double mos
   const auto factors = [&](std::size_t i) {
     const double least = kNothing / l[i];
     const auto end = r.begin() + static_cast<std::ptrdiff_t>(std::min(r.size(), to.size() - i));
-    const auto first = std::partition_point(r.begin(), std::min(peak, end),
-                                            [&](double x) { return x < least; });
+    const auto first =
+        std::partition_point(r.begin(), std::min(peak, end), [&](double x) { return x < least; });
     const auto last =
         std::partition_point(std::min(peak, end), end, [&](double x) { return x >= least; });
     return std::pair(static_cast<std::size_t>(first - r.begin()),
@@ -238,9 +238,9 @@ std::uint32_t FaultNumbers::add_nodes(const std::vector<std::uint32_t>& classes,
     if (node.first + node.size > kMostNumbers) throw_too_many(expected(classes_, 1));
     chances_.resize(node.first + node.size, 0.0);
     const std::span chances(chances_);
-    work += convolve(chances.subspan(left.first, left.size),
-                     chances.subspan(right.first, right.size), kMostProducts - work,
-                     chances.subspan(node.first, node.size));
+    work +=
+        convolve(chances.subspan(left.first, left.size), chances.subspan(right.first, right.size),
+                 kMostProducts - work, chances.subspan(node.first, node.size));
     if (work > kMostProducts) throw_too_many(expected(classes_, 1));
   }
   nodes_.push_back(node);

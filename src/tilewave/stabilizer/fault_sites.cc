@@ -63,14 +63,9 @@ class FaultBuilder : public SegmentVisitor {
           place(channel, {&walk.record(p.count - k), &walk.x(list[k]), &walk.z(list[k])});
         break;
       }
-      case P::kCorrelated: {
-        SymptomSet set;
-        for (std::size_t i = 0; i < list.size(); i += 2)
-          toggle(set, walk.flips(static_cast<Pauli>(list[i + 1]), list[i]));
-        chain_.push_back({probability[0], std::move(set)});
-        if (!p.flag) close_chain();
+      case P::kCorrelated:
+        add_link(p, walk);
         break;
-      }
       default:
         break;
     }
@@ -92,7 +87,6 @@ class FaultBuilder : public SegmentVisitor {
     segments_.emplace_back();
     return segments_.size() - 1;
   }
-  bool is_open() const override { return !chain_.empty(); }
   [[noreturn]] void throw_too_large() const override {
     throw Error(ExitCode::kResources,
                 "the places of noise of this circuit and what they flip do not fit the tables of "
@@ -175,33 +169,29 @@ class FaultBuilder : public SegmentVisitor {
     return list;
   }
 
-  // The elements of a chain, last one first: one place, whose outcomes are the elements.
-  void close_chain() {
-    std::reverse(chain_.begin(), chain_.end());
+  // One place, whose outcomes are the links.
+  void chain(std::vector<ChainLink> links) override {
+    std::reverse(links.begin(), links.end());
     std::vector<double> p;
     std::vector<std::uint32_t> numbers;
     std::vector<const SymptomSet*> sets;
-    double before = 1;
-    for (const auto& [chance, set] : chain_) {
-      p.push_back(before * chance);
-      before *= 1 - chance;
+    for (const ChainLink& link : links) {
+      p.push_back(link.probability);
       numbers.push_back(static_cast<std::uint32_t>(sets.size()));
-      sets.push_back(&set);
+      sets.push_back(&link.flips);
     }
     place(add_channel(p, numbers, static_cast<std::uint32_t>(sets.size()), true), sets);
-    chain_.clear();
   }
 
   const StabProgram& program_;
   FaultProgram out_;
   std::vector<Segment> segments_;
-  std::vector<std::pair<double, SymptomSet>> chain_;
   std::map<std::vector<double>, std::uint32_t> channel_of_;
   std::map<double, int> probability_of_;
 };
 
 FaultProgram FaultBuilder::finish() {
-  if (is_open()) close_chain();
+  end_chain();
   std::map<double, std::uint64_t> places;
   std::map<double, std::vector<FaultSpan>> spans;
   std::vector<std::map<double, std::pair<std::uint32_t, std::uint32_t>>> sites_of(segments_.size());

@@ -1,9 +1,22 @@
 #include "tilewave/stabilizer/segment_walk.h"
 
+#include <utility>
+
 #include "tilewave/base/saturating.h"
 #include "tilewave/stabilizer/loop_period.h"
 
 namespace tilewave::stabilizer {
+
+void SegmentVisitor::add_link(const Prim& p, const SensitivityWalk& walk) {
+  chain_.push_back({walk.program().probabilities(p)[0], walk.flips(p), &p});
+  if (!p.flag) end_chain();
+}
+
+void SegmentVisitor::end_chain() {
+  if (chain_.empty()) return;
+  disjoint_links(chain_);
+  chain(std::exchange(chain_, {}));
+}
 
 // Runs the body until the sets at its end repeat, moved by the detectors of some iterations; those
 // iterations become one segment that is used again and again.
@@ -12,7 +25,7 @@ void SegmentVisitor::loop(const Prim& p, std::uint64_t iterations, SensitivityWa
   std::uint64_t k = 0;
   while (k < iterations) {
     const std::uint64_t left = iterations - k;
-    const std::uint64_t period = left < 3 || is_open() ? 0 : finder.find(walk, p.a, k);
+    const std::uint64_t period = left < 3 || !chain_.empty() ? 0 : finder.find(walk, p.a, k);
     if (!period || left / period < 2) {
       walk.block(p.a), ++k;
       continue;
@@ -25,7 +38,7 @@ void SegmentVisitor::loop(const Prim& p, std::uint64_t iterations, SensitivityWa
     k += period;
     const std::uint64_t stride = position - walk.position();
     // The visitor's own state must repeat as well.
-    if (!is_open() && outside_changes() == changes) {
+    if (chain_.empty() && outside_changes() == changes) {
       const std::uint64_t more = (iterations - k) / period;
       repeat_instances(first_instance, stride, more);
       walk.shift_detectors(p.a, more * (detectors - walk.num_detectors()),

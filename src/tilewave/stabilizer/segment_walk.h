@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "tilewave/stabilizer/error_chain.h"
 #include "tilewave/stabilizer/sensitivity.h"
 
 namespace tilewave::stabilizer {
@@ -24,8 +25,9 @@ class SegmentVisitor : public SensitivityVisitor {
  protected:
   /// Begins a segment, which gets what is met from now on; its number.
   virtual std::size_t new_segment() = 0;
-  /// Whether something is begun that later operations go on with: then no loop is folded.
-  virtual bool is_open() const = 0;
+  /// Gets a chain of correlated errors when all of it is met: its links, of which one happens at
+  /// most, the last one first.
+  virtual void chain(std::vector<ChainLink> links) = 0;
   /// Counts changes of what belongs to no segment.
   virtual std::uint64_t outside_changes() const { return 0; }
   /// Whether copies of a segment at the same place are the segment with more of everything.
@@ -33,12 +35,19 @@ class SegmentVisitor : public SensitivityVisitor {
   virtual void multiply(std::size_t /*segment*/, std::uint64_t /*times*/) {}
   [[noreturn]] virtual void throw_too_large() const = 0;
 
+  /// Takes a correlated error into the chain that it belongs to. While one is begun no loop is folded.
+  void add_link(const Prim& p, const SensitivityWalk& walk);
+  /// Behind the walk: the circuit may begin with an ELSE_CORRELATED_ERROR.
+  void end_chain();
+
   void open_segment() { instances_.push_back({new_segment(), 0, 0, 1}); }
 
   std::vector<SegmentInstance> instances_;
 
  private:
   void repeat_instances(std::size_t first, std::uint64_t stride, std::uint64_t more);
+
+  std::vector<ChainLink> chain_;  // begun
 };
 
 }  // namespace tilewave::stabilizer

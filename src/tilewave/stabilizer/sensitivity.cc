@@ -70,6 +70,14 @@ SymptomSet SensitivityWalk::flips(Pauli p, std::uint32_t q) const {
   return out;
 }
 
+SymptomSet SensitivityWalk::flips(const Prim& product) const {
+  const auto list = program_.list(product);
+  SymptomSet out;
+  for (std::size_t i = 0; i < list.size(); i += 2)
+    toggle(out, flips(static_cast<Pauli>(list[i + 1]), list[i]));
+  return out;
+}
+
 // Errors that anticommute with p on q flip these symptoms as well.
 void SensitivityWalk::anticommuting(Pauli p, std::uint32_t q, const SymptomSet& symptoms) {
   work_ += symptoms.size();

@@ -70,6 +70,8 @@ class SensitivityWalk {
   const SymptomSet& x(std::uint32_t q) const { return x_[q]; }
   const SymptomSet& z(std::uint32_t q) const { return z_[q]; }
   SymptomSet flips(Pauli p, std::uint32_t q) const;
+  /// Those flipped by the Pauli product of a kCorrelated.
+  SymptomSet flips(const Prim& product) const;
   /// Symptoms that include the record `back` before the present place.
   const SymptomSet& record(std::uint64_t back) const {
     return records_[(num_records_ - back) & mask_];

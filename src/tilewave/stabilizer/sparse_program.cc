@@ -62,14 +62,9 @@ class Builder : public SegmentVisitor {
       case P::kRecordFlip:
         for (std::uint32_t k = 1; k <= p.count; ++k) single(probability[0], walk.record(k));
         break;
-      case P::kCorrelated: {
-        SymptomSet set;
-        for (std::size_t i = 0; i < list.size(); i += 2)
-          toggle(set, walk.flips(static_cast<Pauli>(list[i + 1]), list[i]));
-        chain_.push_back({probability[0], std::move(set)});
-        if (!p.flag) close_chain();
+      case P::kCorrelated:
+        add_link(p, walk);
         break;
-      }
       case P::kHerald:
         for (std::uint32_t k = 0; k < p.count; ++k) {
           Branches branches;
@@ -106,20 +101,6 @@ class Builder : public SegmentVisitor {
 
   void limit_work(std::uint64_t most_symptoms) { most_work_ = most_symptoms; }
   SparseProgram finish();
-  void close_chain() {
-    if (chain_.size() == 1) {
-      single(chain_[0].first, chain_[0].second);
-    } else {
-      double before = 1;
-      for (std::size_t i = chain_.size(); i-- > 0;) {
-        const double p = chain_[i].first;
-        chain_[i].first = before * p;
-        before *= 1 - p;
-      }
-      disjoint(std::move(chain_));
-    }
-    chain_.clear();
-  }
 
  private:
   using Branches = std::vector<std::pair<double, SymptomSet>>;
@@ -139,7 +120,12 @@ class Builder : public SegmentVisitor {
     segments_.emplace_back();
     return segments_.size() - 1;
   }
-  bool is_open() const override { return !chain_.empty(); }
+  void chain(std::vector<ChainLink> links) override {
+    if (links.size() == 1) return single(links[0].probability, links[0].flips);
+    Branches branches;
+    for (ChainLink& link : links) branches.push_back({link.probability, std::move(link.flips)});
+    disjoint(std::move(branches));
+  }
   std::uint64_t outside_changes() const override { return always_changes_; }
   // Mechanisms are then a process of a higher rate.
   bool can_multiply(std::size_t segment) const override {
@@ -251,7 +237,6 @@ class Builder : public SegmentVisitor {
   std::vector<Segment> segments_;
   SymptomSet always_;
   std::uint64_t always_changes_ = 0;
-  Branches chain_;
   std::map<double, std::vector<std::vector<SparseBranch>>> pending_;
   std::array<double, 16> last_channel_{}, last_rates_{};
   int last_size_ = 0;
@@ -324,7 +309,7 @@ void Builder::often_to_coins() {
 }
 
 SparseProgram Builder::finish() {
-  if (is_open()) close_chain();
+  end_chain();
   often_to_coins();
   std::vector<std::vector<std::uint32_t>> groups(segments_.size());
   for (std::size_t k = 0; k < segments_.size(); ++k) add_groups(segments_[k], &groups[k]);
