@@ -3,8 +3,6 @@
 #include <csignal>
 #include <cstdio>
 
-#include <signal.h>
-
 #include <CLI/CLI.hpp>
 
 #include "tilewave/base/error.h"
@@ -31,22 +29,10 @@ formats::SampleType to_sample_type(const std::string& name) {
 }
 
 // ---- interrupts ----
-std::atomic<bool> stop_asked{false};
-volatile std::sig_atomic_t stop_signal = 0;
-struct sigaction before_int, before_term;
-
-void note_stop(int signal) {
-  stop_signal = signal;
-  stop_asked = true;
-  // the next one goes to whom it went before
-  sigaction(SIGINT, &before_int, nullptr);
-  sigaction(SIGTERM, &before_term, nullptr);
-}
-
 struct Interrupted {};
 
 void poll_stop() {
-  if (stop_asked) throw Interrupted();
+  if (NotedSignals::noted()) throw Interrupted();
 }
 
 }  // namespace
@@ -122,20 +108,9 @@ std::unique_ptr<formats::RasterInfo> raw_info(const FieldFlags& f) {
   return raw;
 }
 
-InterruptFlag::InterruptFlag() {
-  stop_asked = false;
-  struct sigaction action {};
-  action.sa_handler = note_stop;  // no SA_RESTART: a read that waits comes back
-  sigaction(SIGINT, &action, &before_int);
-  sigaction(SIGTERM, &action, &before_term);
-  set_interrupt_poll(&poll_stop);
-}
+InterruptFlag::InterruptFlag() { set_interrupt_poll(&poll_stop); }
 
-InterruptFlag::~InterruptFlag() {
-  set_interrupt_poll(nullptr);
-  sigaction(SIGINT, &before_int, nullptr);
-  sigaction(SIGTERM, &before_term, nullptr);
-}
+InterruptFlag::~InterruptFlag() { set_interrupt_poll(nullptr); }
 
 void InterruptFlag::check() const { poll_stop(); }
 
@@ -145,9 +120,9 @@ void InterruptFlag::run(const std::function<void()>& work) {
     return;
   } catch (const Interrupted&) {
   } catch (const Error&) {  // a read or a write that the signal cut short
-    if (!stop_asked) throw;
+    if (!NotedSignals::noted()) throw;
   }
-  std::raise(stop_signal);
+  std::raise(NotedSignals::noted());
 }
 
 }  // namespace tilewave::cli

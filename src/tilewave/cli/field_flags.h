@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "tilewave/cli/noted_signals.h"
 #include "tilewave/formats/raster/file.h"
 #include "tilewave/settings/device.h"
 
@@ -58,6 +59,9 @@ class InterruptFlag {
   void check() const;
   /// Runs `work`; where check() threw in it, ends the process by the signal.
   static void run(const std::function<void()>& work);
+
+ private:
+  NotedSignals signals_;
 };
 
 }  // namespace tilewave::cli

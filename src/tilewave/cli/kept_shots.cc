@@ -1,12 +1,12 @@
 // Shots with post-selection: those that are kept are written as any others, and all are counted.
 #include <algorithm>
-#include <atomic>
-#include <csignal>
 #include <mutex>
+#include <optional>
 
 #include <unistd.h>
 
 #include "tilewave/base/error.h"
+#include "tilewave/cli/noted_signals.h"
 #include "tilewave/cli/shot_run.h"
 #include "tilewave/cli/stim_files.h"
 #include "tilewave/runtime/progress.h"
@@ -62,9 +62,6 @@ class CountedSource : public stabilizer::ShotSource {
   stabilizer::KeptShots& kept_;
 };
 
-std::atomic<int> kept_stop_signal{0};
-void note_kept_stop(int signal) { kept_stop_signal = signal; }
-
 }  // namespace
 
 void write_kept_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions& options,
@@ -95,12 +92,7 @@ void write_kept_shots(stabilizer::ShotSource& source, const stabilizer::SampleOp
   }
   runtime::Timer timer;
   runtime::ProgressBar bar(stderr, !quiet && runtime::wants_progress(stderr));
-  struct sigaction action {
-  }, int_before, term_before;
-  action.sa_handler = note_kept_stop;
-  kept_stop_signal = 0;
-  sigaction(SIGINT, &action, &int_before);
-  sigaction(SIGTERM, &action, &term_before);
+  std::optional<NotedSignals> signals(std::in_place);
   run.begin(sinks, source.engine());
   stabilizer::KeptShots& k = run.done().kept;
   const auto make = [&](const stabilizer::SampleOptions& part) {
@@ -109,7 +101,7 @@ void write_kept_shots(stabilizer::ShotSource& source, const stabilizer::SampleOp
           const double share =
               static_cast<double>(k.attempted + done) / static_cast<double>(options.num_shots);
           bar.update(share, timer.elapsed_s() * (1 / share - 1));
-          return kept_stop_signal == 0;
+          return NotedSignals::noted() == 0;
         });
     k.attempted += more.attempted;
     k.kept += more.kept;
@@ -120,17 +112,15 @@ void write_kept_shots(stabilizer::ShotSource& source, const stabilizer::SampleOp
     run.done().count = k.attempted;
     run.keep(sinks, why);
   };
-  run.in_stretches(source, options, make, keep, [] { return kept_stop_signal != 0; });
+  run.in_stretches(source, options, make, keep, [] { return NotedSignals::noted() != 0; });
   bar.clear();
-  sigaction(SIGINT, &int_before, nullptr);
-  sigaction(SIGTERM, &term_before, nullptr);
-  if (kept_stop_signal && run.is_kept()) {
+  signals.reset();
+  if (NotedSignals::noted() && run.is_kept()) {
     keep(simulate::Asked::kKeep);
     std::fprintf(stderr, "interrupted before shot %llu of seed %llu: go on with --resume %s\n",
                  static_cast<unsigned long long>(options.first_shot + k.attempted),
                  static_cast<unsigned long long>(options.seed), run.folder().c_str());
-    std::signal(kept_stop_signal, SIG_DFL);
-    std::raise(kept_stop_signal);
+    NotedSignals::raise_noted();
   }
   k.ones.resize(counts.detectors + counts.observables);
   std::string text =
@@ -144,12 +134,9 @@ void write_kept_shots(stabilizer::ShotSource& source, const stabilizer::SampleOp
     text += "L" + std::to_string(l) + " " + std::to_string(k.ones[counts.detectors + l]) + "\n";
   sinks[0].file->write(text);
   sinks[0].file->flush();
-  if (!kept_stop_signal) run.end();
-  if (kept_stop_signal) {
-    std::fprintf(stderr, "interrupted: the counts are of the shots attempted\n");
-    std::signal(kept_stop_signal, SIG_DFL);
-    std::raise(kept_stop_signal);
-  }
+  if (!NotedSignals::noted()) return run.end();
+  std::fprintf(stderr, "interrupted: the counts are of the shots attempted\n");
+  NotedSignals::raise_noted();
 }
 
 }  // namespace tilewave::cli

@@ -1,7 +1,5 @@
 #include "tilewave/cli/strata.h"
 
-#include <atomic>
-#include <csignal>
 #include <cstdio>
 
 #include <CLI/CLI.hpp>
@@ -9,6 +7,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/cli/arguments.h"
+#include "tilewave/cli/noted_signals.h"
 #include "tilewave/runtime/progress.h"
 #include "tilewave/runtime/timer.h"
 #include "tilewave/stabilizer/cpu/fault_rows.h"
@@ -21,30 +20,6 @@ using nlohmann::ordered_json;
 using stabilizer::Estimate;
 using stabilizer::StrataTable;
 using stabilizer::Stratum;
-
-std::atomic<int> strata_stop_signal{0};
-void note_strata_stop(int signal) { strata_stop_signal = signal; }
-
-// While it lives, the first signal is noted.
-class NotedSignals {
- public:
-  NotedSignals() {
-    struct sigaction action {};
-    action.sa_handler = note_strata_stop;
-    strata_stop_signal = 0;
-    sigaction(SIGINT, &action, &int_before_);
-    sigaction(SIGTERM, &action, &term_before_);
-  }
-  ~NotedSignals() {
-    sigaction(SIGINT, &int_before_, nullptr);
-    sigaction(SIGTERM, &term_before_, nullptr);
-  }
-  NotedSignals(const NotedSignals&) = delete;
-  NotedSignals& operator=(const NotedSignals&) = delete;
-
- private:
-  struct sigaction int_before_, term_before_;
-};
 
 ordered_json json_of(const Estimate& e) {
   return {{"value", e.value}, {"low", e.low}, {"high", e.high}};
@@ -168,7 +143,7 @@ void write_strata(const stabilizer::StabProgram& program, stabilizer::SampleOpti
     table = stabilizer::sample_strata(*source, strata, how, [&](std::uint64_t done) {
       const double share = static_cast<double>(done) / static_cast<double>(how.num_shots);
       bar.update(share, timer.elapsed_s() * (1 / share - 1));
-      return strata_stop_signal == 0;
+      return NotedSignals::noted() == 0;
     });
     bar.clear();
   }
@@ -179,11 +154,10 @@ void write_strata(const stabilizer::StabProgram& program, stabilizer::SampleOpti
     if (program.counts.observables > 0)
       say("errors of kept shots", table.any_error, table.confidence);
   }
-  if (strata_stop_signal == 0) return;
+  if (!NotedSignals::noted()) return;
   std::fprintf(stderr, "interrupted: the table is of the %llu shots attempted\n",
                static_cast<unsigned long long>(table.attempted));
-  std::signal(strata_stop_signal, SIG_DFL);
-  std::raise(strata_stop_signal);
+  NotedSignals::raise_noted();
 }
 
 }  // namespace tilewave::cli
