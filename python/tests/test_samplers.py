@@ -1,5 +1,6 @@
 """Samplers against Stim: the same arrays, the same distributions."""
 import os
+import pickle
 import subprocess
 import time
 
@@ -479,6 +480,29 @@ def test_shots_with_a_given_number_of_faults():
         tw.compile_sampler(circuit, faults=2, engine="frame")
     with pytest.raises(ValueError):
         tw.compile_sampler(circuit, faults=2, device="cuda")
+
+
+def test_shots_of_a_model_with_a_given_number_of_errors():
+    chances = np.array([0.1, 0.2, 0.05, 0.1, 1.0])
+    model = "error(0.1) D0 L0\nerror(0.2) D0 D1\nerror(0.05) D1\nerror(0.1) D1 D2\nerror(1) D2\n"
+    fired = np.array(list(np.ndindex(*[2] * 5)))
+    p = np.where(fired, chances, 1 - chances).prod(1)
+    sampler = tw.compile_dem_sampler(model, seed=3, faults=(2, 3), threads=2)
+    wanted = (fired.sum(1) >= 2) & (fired.sum(1) <= 3)
+    assert np.isclose(sampler.weight, p[wanted].sum(), rtol=1e-12)
+    detectors, observables, errors = sampler.sample(40000, return_errors=True)
+    assert np.all((errors.sum(1) >= 2) & (errors.sum(1) <= 3)) and np.array_equal(observables[:, 0], errors[:, 0])
+    assert np.array_equal(detectors, errors @ np.array([[1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 1, 1], [0, 0, 1]]) % 2)
+    given = p * wanted / sampler.weight
+    found = np.bincount(errors @ (16 >> np.arange(5)), minlength=32) / 40000
+    assert np.all(abs(found - given) <= 5.5 * np.sqrt(given * (1 - given) / 40000))
+    again = pickle.loads(pickle.dumps(sampler))
+    assert again.weight == sampler.weight and np.array_equal(again.sample(100)[0], sampler.sample(100)[0])
+    for wrong in (0, 6, "x"):
+        with pytest.raises(ValueError):
+            tw.compile_dem_sampler(model, faults=wrong)
+    with pytest.raises(ValueError):
+        tw.compile_dem_sampler(model, faults=2, device="cuda")
 
 
 def test_strata_agree_with_plain_shots():

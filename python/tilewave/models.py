@@ -10,7 +10,8 @@ import numpy as np
 
 from . import _core
 from ._types import Bits, Device, Path, Seed, StimModel
-from .samplers import ShotFormat, _DetectionSampler, _discarding, _model_text_of, _on_device, _pack, _shots
+from .samplers import (Faults, ShotFormat, _DetectionSampler, _discarding, _fault_words, _model_text_of, _on_device, _pack,
+                       _shots)
 
 
 def _on_host(sampler, shots, parts, bit_packed, discard):
@@ -22,8 +23,10 @@ class CompiledDemSampler(_DetectionSampler):
     _make = staticmethod(_core._Sampler._of_model)
     _with_errors = None  # the sampler whose rows have the errors too, once they are asked for
 
-    def __init__(self, model: StimModel, *, seed: Seed = None, threads: Optional[int] = None, device: Device = "cpu") -> None:
-        self._start(_model_text_of(model), seed=seed, threads=threads, device=device, with_errors=False)
+    def __init__(self, model: StimModel, *, seed: Seed = None, threads: Optional[int] = None, device: Device = "cpu",
+                 faults: Optional[Faults] = None) -> None:
+        self._start(_model_text_of(model), seed=seed, threads=threads, device=device, with_errors=False,
+                    faults=_fault_words(faults))
 
     @property
     def num_errors(self) -> int:
@@ -105,9 +108,10 @@ class CompiledDemSampler(_DetectionSampler):
 
 
 def compile_dem_sampler(model: StimModel, *, seed: Seed = None, threads: Optional[int] = None,
-                        device: Device = "cpu") -> CompiledDemSampler:
-    """A sampler of a detector error model: a text, a path or a stim.DetectorErrorModel; see compile_sampler."""
-    return CompiledDemSampler(model, seed=seed, threads=threads, device=device)
+                        device: Device = "cpu", faults: Optional[Faults] = None) -> CompiledDemSampler:
+    """A sampler of a detector error model: a text, a path or a stim.DetectorErrorModel; see compile_sampler. ``faults``: shots
+    in which so many errors of the unrolled model happen."""
+    return CompiledDemSampler(model, seed=seed, threads=threads, device=device, faults=faults)
 
 
 def shortest_graphlike_error(model: StimModel, *, ignore_ungraphlike_errors: bool = True) -> str:

@@ -57,6 +57,32 @@ with tempfile.TemporaryDirectory() as folder:
     tail = tilewave("detect", "--in", MSC, "--faults", 3, "--shots", 5000, "--first_shot", 15000, "--seed", 4).out
     c.check(whole.endswith(tail) and len(tail) * 4 == len(whole), "--first_shot goes on in the sequence")
 
+    # of an error model every error is a place
+    chances = [0.1, 0.2, 0.05, 0.1, 0.1, 0.1]
+    model = folder / "model.dem"
+    model.write_text("error(0.1) D0 L0\nerror(0.2) D0 D1\nerror(0.05) D1\nrepeat 3 {\nerror(0.1) D1 D2 L0\nshift_detectors 1\n}\n")
+    flips = [(0, 5), (0, 1), (1,), (1, 2, 5), (2, 3, 5), (3, 4, 5)]
+    exact = numbers(chances)
+    of_model = ["sample_dem", "--in", model, "--faults", "2-3", "--shots", 3000, "--seed", 7, "--append_observables"]
+    done = tilewave(*of_model, "--err_out", folder / "errors")
+    said = re.search(r"2-3 faults in a shot have probability (\S+)", done.err)
+    c.check(abs(float(said[1]) / (exact[2] + exact[3]) - 1) < 1e-9, f"sample_dem --faults: {said[0]}")
+    seen = {2: 0, 3: 0}
+    for row, fired in zip(done.out.split(), (folder / "errors").read_text().split(), strict=True):
+        hit = [k for k, bit in enumerate(fired) if bit == "1"]
+        c.check(row == "".join(str(sum(b in flips[k] for k in hit) % 2) for b in range(6)), f"errors {fired} flip {row}")
+        seen[len(hit)] += 1
+    share = exact[2] / (exact[2] + exact[3])
+    c.check(abs(seen[2] / 3000 - share) < 5 * (share * (1 - share) / 3000) ** 0.5, f"numbers of errors: {seen}, {share}")
+    tail = tilewave(*of_model[:6], 100, *of_model[7:], "--first_shot", 2900, "--err_out", folder / "tail").out
+    c.check(done.out.endswith(tail) and len(tail) * 30 == len(done.out), "sample_dem --first_shot goes on in the sequence")
+    two = tilewave(*of_model, "--threads", 2, "--err_out", folder / "again")
+    c.check(two.out == done.out and (folder / "again").read_text() == (folder / "errors").read_text(), "threads change nothing")
+    c.check("places of noise 6 in 3 classes" in tilewave(*of_model, "--explain").out, "sample_dem --explain")
+    fails(USAGE, "leave out --faults", *of_model, "--replay_err_in", folder / "errors")
+    fails(USAGE, "made on the CPU: use --device cpu", *of_model, "--device", "cuda")
+    fails(USAGE, "no shot has 7 faults: there are 6 places of noise", "sample_dem", "--in", model, "--faults", 7)
+
     # a table: weights that add up, counts that are those of --faults, estimates that follow from them
     table = ["detect", "--in", MSC, "--postselect", "all", "--strata", "2-3,6+", "--fault_distance", 2, "--seed", 4]
     done = tilewave(*table, "--shots", 200000)

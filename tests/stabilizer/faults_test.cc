@@ -3,6 +3,7 @@
 // drawn against what must come out with a fixed probability, and estimates of strata.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
@@ -16,8 +17,10 @@
 #include "stabilizer/shot_counts.h"
 #include "tilewave/base/error.h"
 #include "tilewave/circuit/code_circuits.h"
+#include "tilewave/language/stim/dem_text.h"
 #include "tilewave/language/stim/text.h"
 #include "tilewave/stabilizer/cpu/fault_rows.h"
+#include "tilewave/stabilizer/model_rows.h"
 #include "tilewave/stabilizer/sample/post_select.h"
 #include "tilewave/stabilizer/sample/strata.h"
 
@@ -304,6 +307,66 @@ void compare_with_enumeration(const std::string& text, std::uint64_t seed, std::
 TEST(Faults, shots_have_the_conditional_distribution_of_every_channel) {
   for (const char* text : kNoisyCircuits) compare_with_enumeration(text, 5, 1 << 16);
   for (const char* text : kFurtherCircuits) compare_with_enumeration(text, 5, 1 << 16);
+}
+
+// Of an error model every error is a place, one without targets or that flips the same as another
+// too: compared with a sum over all sets of errors.
+TEST(Faults, errors_of_a_model_have_the_conditional_distribution) {
+  const circuit::ErrorModel model = language::parse_dem(
+      "error(0.1) D0 D1\nerror(0.1) D0 D1 ^ D2 L0\nerror(0) D3\nerror(1) D1\nerror(0.7) L1\n"
+      "error(0.2)\nrepeat 3 {\nerror(0.15) D0 D2 L0\nshift_detectors 1\n}\nerror(0.05) D0");
+  const circuit::FlatModel flat = circuit::flatten(model);
+  const std::size_t errors = flat.errors.size();
+  ASSERT_EQ(errors, 10u);
+  for (const bool with_errors : {false, true}) {
+    const ModelRows rows = model_rows(model, with_errors, "<model>");
+    std::map<int, Distribution> by_faults;
+    for (unsigned fired = 0; fired < 1u << errors; ++fired) {
+      double p = 1;
+      std::string bits(rows.num_bits(), '0');
+      const auto flip = [&](std::uint64_t b) { bits[b] = bits[b] == '0' ? '1' : '0'; };
+      for (std::size_t e = 0; e < errors; ++e) {
+        const circuit::FlatError& error = flat.errors[e];
+        if (!((fired >> e) & 1)) {
+          p *= 1 - error.probability;
+          continue;
+        }
+        p *= error.probability;
+        for (const std::uint64_t d : error.detectors) flip(d);
+        for (const std::uint64_t l : error.observables) flip(rows.num_detectors + l);
+        if (with_errors) flip(rows.first_error() + e);
+      }
+      if (p > 0) by_faults[std::popcount(fired)][bits] += p;
+    }
+    constexpr std::uint64_t kShots = 1 << 16;
+    for (const FaultRange range :
+         {FaultRange{1, 1}, {2, 2}, {3, 3}, {2, 4}, {4, FaultRange::kNoLimit}}) {
+      Distribution given;
+      double weight = 0;
+      for (const auto& [k, part] : by_faults) {
+        if (static_cast<std::uint64_t>(k) < range.first ||
+            static_cast<std::uint64_t>(k) > range.last)
+          continue;
+        for (const auto& [bits, p] : part) given[bits] += p, weight += p;
+      }
+      for (auto& [bits, p] : given) p /= weight;
+      SampleOptions options;
+      options.faults = range;
+      options.num_threads = 1;
+      const auto source = make_shot_source(rows, options);
+      EXPECT_NEAR(source->faults()->numbers().weight() / weight, 1, 1e-12);
+      EXPECT_LT(deviation(given, count(*source, 11, kShots), kShots), kMostSigma)
+          << words_of(range) << " errors";
+    }
+    SampleOptions options;
+    options.faults = FaultRange{0, 0};  // one is certain
+    EXPECT_THROW(make_shot_source(rows, options), Error);
+    options.faults = FaultRange{10, 10};  // and one impossible
+    EXPECT_THROW(make_shot_source(rows, options), Error);
+    options.faults = FaultRange{2, 2};
+    options.gpus = {0};
+    EXPECT_THROW(make_shot_source(rows, options), Error);
+  }
 }
 
 TEST(Faults, random_circuits_have_the_conditional_distribution) {

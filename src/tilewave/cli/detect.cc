@@ -39,7 +39,6 @@ void add_detect_command(CLI::App& app) {
   };
   auto f = std::make_shared<Flags>();
   add_sample_flags(*command, *f);
-  add_faults_flag(*command, *f);
   command->add_flag("--append_observables", f->append, "observables behind the detectors");
   command->add_flag("--prepend_observables", f->prepend,
                     "observables before the detectors (deprecated)");

@@ -21,7 +21,6 @@ void add_sample_command(CLI::App& app) {
   };
   auto f = std::make_shared<Flags>();
   add_sample_flags(*command, *f);
-  add_faults_flag(*command, *f);
   command->add_flag("--skip_reference_sample", f->skip_reference_sample,
                     "take the noiseless shot as all zeros (it must be one)");
   command->add_flag("--skip_loop_folding", f->skip_loop_folding,

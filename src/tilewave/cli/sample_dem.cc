@@ -17,6 +17,7 @@
 #include "tilewave/cli/stim_files.h"
 #include "tilewave/language/stim/dem_text.h"
 #include "tilewave/stabilizer/model_rows.h"
+#include "tilewave/stabilizer/sample/sampler.h"
 
 namespace tilewave::cli {
 namespace {
@@ -81,6 +82,10 @@ void sample_dem(const Flags& f) {
   const ModelRows m = read_model(f, input);
   if (!f.replay.empty() && !(f.checkpoint.empty() && f.resume.empty()))
     throw Error(ExitCode::kUsage, "shots that are replayed are not kept: leave out --checkpoint");
+  if (!f.replay.empty() && f.faults) {
+    throw Error(ExitCode::kUsage,
+                "shots that are replayed have the errors of the file: leave out --faults");
+  }
   Fingerprint outputs;
   outputs.add(std::string_view("sample_dem")).add(std::uint64_t{f.append});
   for (const auto& [path, format] :
@@ -118,8 +123,9 @@ void sample_dem(const Flags& f) {
     }
   }
   if (!f.replay.empty()) return replay(f, m, sinks);
-  const auto source = stabilizer::make_shot_source(m.program(), options.gpus);
+  const auto source = stabilizer::make_shot_source(m, options);
   if (f.explain) return out.write(source->explain());
+  say_fault_weight(*source, f.quiet);
   write_shots(*source, options, sinks, f.quiet, run);
 }
 

@@ -227,6 +227,11 @@ void add_sample_flags(CLI::App& command, SampleFlags& f, const std::vector<std::
       .add_option("--device", f.device,
                   device_words() + "; auto is cpu here; the shots are the same on each")
       ->capture_default_str();
+  command.add_option_function<std::string>(
+      "--faults",
+      [&f](const std::string& words) { f.faults = stabilizer::parse_fault_range(words); },
+      "shots in which so many places of noise, or errors of a model, fire: 3, 3-8, or 3+ for three "
+      "or more; says how probable that is");
   command.add_flag("--explain", f.explain,
                    "print the chosen engine and its program instead of sampling");
   command.add_option("--checkpoint", f.checkpoint,
@@ -238,14 +243,6 @@ void add_sample_flags(CLI::App& command, SampleFlags& f, const std::vector<std::
                      "go on with the run of this folder: files of shots are cut to where it kept "
                      "them and appended to; with --checkpoint of the same name also start it");
   command.add_flag("--quiet", f.quiet, "no progress");
-}
-
-void add_faults_flag(CLI::App& command, SampleFlags& f) {
-  command.add_option_function<std::string>(
-      "--faults",
-      [&f](const std::string& words) { f.faults = stabilizer::parse_fault_range(words); },
-      "shots in which so many places of noise fire: 3, 3-8, or 3+ for three or more; says how "
-      "probable that is");
 }
 
 void say_fault_weight(stabilizer::ShotSource& source, bool quiet) {

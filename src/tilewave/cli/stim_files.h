@@ -61,8 +61,6 @@ struct SampleFlags {
 /// `engines`: what --engine may be.
 void add_sample_flags(CLI::App& command, SampleFlags& flags,
                       const std::vector<std::string>& engines = {"auto", "frame", "sparse"});
-/// The flag --faults, of commands whose shots are of circuits.
-void add_faults_flag(CLI::App& command, SampleFlags& flags);
 /// Says on the standard error how probable the number of faults is, where --faults gave one.
 void say_fault_weight(stabilizer::ShotSource& source, bool quiet);
 /// The options the flags mean; a seed is drawn when none is given.

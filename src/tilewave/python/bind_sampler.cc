@@ -96,7 +96,9 @@ class PySampler {
 
   /// Of an error model; `with_errors`: a further bit for every error.
   PySampler(const std::string& text, const std::string& name, bool with_errors,
-            std::optional<std::uint64_t> seed, int threads, const std::string& device) {
+            std::optional<std::uint64_t> seed, int threads, const std::string& device,
+            const std::optional<std::string>& faults) {
+    if (faults) options_.faults = stabilizer::parse_fault_range(*faults);
     options_.gpus = stabilizer::shot_gpus(device);
     options_.num_threads = checked_threads(threads);
     options_.seed = seed ? *seed : draw_seed();
@@ -105,7 +107,7 @@ class PySampler {
     counts_.detectors = model_->num_detectors;
     counts_.observables = model_->num_observables;
     num_threads_ = runtime::wanted_num_threads(threads);
-    source_ = stabilizer::make_shot_source(model_->program(), options_.gpus);
+    source_ = stabilizer::make_shot_source(*model_, options_);
   }
 
   /// Arrays [shots, bits] of 0 and 1, or [shots, bytes] with eight bits a byte, one a part. Where
@@ -448,10 +450,12 @@ void bind_sampler(nb::module_& m) {
   c.def_static(
       "_of_model",
       [](const std::string& text, const std::string& name, bool with_errors,
-         std::optional<std::uint64_t> seed, int threads, const std::string& device) {
-        return std::make_unique<PySampler>(text, name, with_errors, seed, threads, device);
+         std::optional<std::uint64_t> seed, int threads, const std::string& device,
+         const std::optional<std::string>& faults) {
+        return std::make_unique<PySampler>(text, name, with_errors, seed, threads, device, faults);
       },
-      "text"_a, "name"_a, "with_errors"_a, "seed"_a.none(), "threads"_a, "device"_a);
+      "text"_a, "name"_a, "with_errors"_a, "seed"_a.none(), "threads"_a, "device"_a,
+      "faults"_a = nb::none());
   c.def("count_kept", &PySampler::count_kept, "shots"_a, "postselect"_a);
   c.def_prop_ro("weight", &PySampler::weight);
   c.def(

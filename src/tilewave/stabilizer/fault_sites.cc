@@ -17,7 +17,7 @@ using P = PrimKind;
 
 class FaultBuilder : public SegmentVisitor {
  public:
-  FaultBuilder(const StabProgram& program, std::uint64_t num_detectors,
+  FaultBuilder(const StabProgram* program, std::uint64_t num_detectors,
                std::uint64_t num_observables)
       : program_(program) {
     out_.coins.num_detectors = num_detectors;
@@ -27,8 +27,8 @@ class FaultBuilder : public SegmentVisitor {
   }
 
   void noise(const Prim& p, const SensitivityWalk& walk) override {
-    const auto probability = program_.probabilities(p);
-    const auto list = program_.list(p);
+    const auto probability = program_->probabilities(p);
+    const auto list = program_->list(p);
     switch (p.kind) {
       case P::kPauli1: {
         // generators x, z
@@ -50,9 +50,7 @@ class FaultBuilder : public SegmentVisitor {
         break;
       }
       case P::kRecordFlip: {
-        static constexpr std::uint32_t kFlip[1] = {1};
-        const std::uint32_t channel = masks(probability, kFlip, 1);
-        for (std::uint32_t k = 1; k <= p.count; ++k) place(channel, {&walk.record(k)});
+        for (std::uint32_t k = 1; k <= p.count; ++k) flip(probability[0], walk.record(k));
         break;
       }
       case P::kHerald: {
@@ -72,6 +70,12 @@ class FaultBuilder : public SegmentVisitor {
   }
   void coin(const Prim*, std::uint32_t, const SymptomSet& flips) override {
     if (!flips.empty()) segments_.back().coins.push_back(flips);
+  }
+
+  /// A place with one outcome.
+  void flip(double probability, const SymptomSet& set) {
+    static constexpr std::uint32_t kFlip[1] = {1};
+    place(masks(std::span(&probability, 1), kFlip, 1), {&set});
   }
 
   FaultProgram finish();
@@ -183,7 +187,7 @@ class FaultBuilder : public SegmentVisitor {
     place(add_channel(p, numbers, static_cast<std::uint32_t>(sets.size()), true), sets);
   }
 
-  const StabProgram& program_;
+  const StabProgram* program_;
   FaultProgram out_;
   std::vector<Segment> segments_;
   std::map<std::vector<double>, std::uint32_t> channel_of_;
@@ -260,9 +264,17 @@ FaultProgram build_faults(const StabProgram& program, SymptomKind kind) {
                     "other: shots with a given number of them cannot be drawn");
   }
   const bool records = kind == SymptomKind::kRecords;
-  FaultBuilder builder(program, records ? program.counts.measurements : program.counts.detectors,
+  FaultBuilder builder(&program, records ? program.counts.measurements : program.counts.detectors,
                        records ? 0 : program.counts.observables);
   SensitivityWalk(program, kind, builder).run();
+  return builder.finish();
+}
+
+FaultProgram build_faults(std::span<const IndependentError> errors, std::uint64_t num_detectors,
+                          std::uint64_t num_observables) {
+  FaultBuilder builder(nullptr, num_detectors, num_observables);
+  for (const IndependentError& e : errors)
+    builder.flip(e.probability, symptoms_of(e, num_detectors));
   return builder.finish();
 }
 

@@ -1,4 +1,5 @@
-// The places of noise of a circuit, for shots with a given number of faults. A place is a mechanism
+// The places of noise of a circuit or an error model, for shots with a given number of faults. Of a
+// model every error is a place. Of a circuit a place is a mechanism
 // of a channel: a channel on one of its targets (a qubit, a pair, a record), or a whole chain of
 // E and ELSE_CORRELATED_ERROR. It fires where its outcome is not the identity, at most once a shot,
 // independently of all others; then one of its outcomes flips output bits. A place that flips
@@ -11,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "tilewave/stabilizer/fault_numbers.h"
@@ -60,6 +62,9 @@ struct FaultProgram {
 
 /// Throws Error(kResources) where the circuit is too large, Error(kInput) where it has leakage.
 FaultProgram build_faults(const StabProgram& program, SymptomKind kind);
+/// The same of an error model.
+FaultProgram build_faults(std::span<const IndependentError> errors, std::uint64_t num_detectors,
+                          std::uint64_t num_observables);
 
 /// For --explain: classes and how many faults a shot has.
 std::string describe(const FaultProgram& program, const FaultNumbers& numbers);

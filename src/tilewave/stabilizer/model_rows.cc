@@ -19,6 +19,7 @@ ModelRows model_rows(const circuit::ErrorModel& model, bool with_errors, const s
                                           "the model's repeat blocks");
   }
   ModelRows m;
+  m.name = name;
   m.num_detectors = flat.num_detectors;
   m.num_observables = flat.num_observables;
   m.with_errors = with_errors;
@@ -37,6 +38,10 @@ ModelRows model_rows(const circuit::ErrorModel& model, bool with_errors, const s
 
 SparseProgram ModelRows::program() const {
   return build_sparse(errors, num_detectors, num_bits() - num_detectors);
+}
+
+FaultProgram ModelRows::faults() const {
+  return build_faults(errors, num_detectors, num_bits() - num_detectors);
 }
 
 void ModelRows::replay(const std::uint8_t* drawn, std::size_t stride, std::size_t num_shots,

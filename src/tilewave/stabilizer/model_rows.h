@@ -8,11 +8,13 @@
 #include <vector>
 
 #include "tilewave/circuit/error_model.h"
+#include "tilewave/stabilizer/fault_sites.h"
 #include "tilewave/stabilizer/sparse_program.h"
 
 namespace tilewave::stabilizer {
 
 struct ModelRows {
+  std::string name;  ///< of the model's source
   std::uint64_t num_detectors = 0, num_observables = 0;
   std::vector<IndependentError> errors;  ///< `bits` with its own bit, where rows have them
   bool with_errors = false;
@@ -22,6 +24,8 @@ struct ModelRows {
   std::uint64_t row_bytes() const { return (num_bits() + 7) / 8; }
 
   SparseProgram program() const;
+  /// For shots with a given number of errors: each is a place of noise.
+  FaultProgram faults() const;
   /// The rows of shots whose errors are given: `drawn` are rows of a bit for every error, `stride`
   /// bytes apart, `rows` get row_bytes() each.
   void replay(const std::uint8_t* drawn, std::size_t stride, std::size_t num_shots,

@@ -393,16 +393,18 @@ std::optional<SparseProgram> build_sparse_within(const StabProgram& program, Sym
   }
 }
 
+SymptomSet symptoms_of(const IndependentError& error, std::uint64_t num_detectors) {
+  SymptomSet set;
+  for (const std::uint32_t b : error.bits)
+    set.toggle_one(b < num_detectors ? Symptom{b} : kObservableBit | (b - num_detectors));
+  return set;
+}
+
 SparseProgram build_sparse(std::span<const IndependentError> errors, std::uint64_t num_detectors,
                            std::uint64_t num_observables) {
   Builder builder(nullptr, num_detectors, num_observables);
-  for (const IndependentError& e : errors) {
-    SymptomSet set;
-    for (std::uint32_t b : e.bits) {
-      set.toggle_one(b < num_detectors ? Symptom{b} : kObservableBit | (b - num_detectors));
-    }
-    builder.single(e.probability, set);
-  }
+  for (const IndependentError& e : errors)
+    builder.single(e.probability, symptoms_of(e, num_detectors));
   return builder.finish();
 }
 

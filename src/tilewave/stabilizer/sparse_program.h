@@ -114,6 +114,8 @@ struct IndependentError {
   double probability;
   std::vector<std::uint32_t> bits;
 };
+/// What its bits are, of which detectors come first.
+SymptomSet symptoms_of(const IndependentError& error, std::uint64_t num_detectors);
 SparseProgram build_sparse(std::span<const IndependentError> errors, std::uint64_t num_detectors,
                            std::uint64_t num_observables);
 

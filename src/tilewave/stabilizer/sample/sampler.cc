@@ -11,6 +11,7 @@
 #include "tilewave/stabilizer/cpu/sparse_run.h"
 #include "tilewave/stabilizer/cuda/gpu_run.h"
 #include "tilewave/stabilizer/frame_program.h"
+#include "tilewave/stabilizer/model_rows.h"
 #include "tilewave/stabilizer/reference_sample.h"
 #include "tilewave/stabilizer/sample/choose_engine.h"
 #include "tilewave/stabilizer/sample/engine_cost.h"
@@ -146,9 +147,16 @@ std::unique_ptr<ShotSource> sparse_source(SparseProgram program,
       "engine sparse\n" + describe(program));
 }
 
+std::unique_ptr<ShotSource> fault_source(FaultProgram program, std::vector<std::uint64_t> reference,
+                                         const SampleOptions& options) {
+  return std::make_unique<FaultSource>(
+      std::make_shared<FaultRows>(std::move(program), *options.faults), std::move(reference),
+      runtime::wanted_num_threads(options.num_threads));
+}
+
 // The sparse engine on the CPU alone draws a given number of faults.
-void check_faults(const StabProgram& program, const SampleOptions& options) {
-  const std::string shots = program.name + ": shots with a given number of faults ";
+void check_faults(const std::string& name, const SampleOptions& options) {
+  const std::string shots = name + ": shots with a given number of faults ";
   if (!options.gpus.empty())
     throw Error(ExitCode::kUsage, shots + "are made on the CPU: use --device cpu");
   if (options.engine == Engine::kFrame) {
@@ -184,8 +192,10 @@ std::shared_ptr<std::uint8_t[]> ShotSource::row_memory(std::size_t num_bytes) {
   return std::make_shared_for_overwrite<std::uint8_t[]>(num_bytes);
 }
 
-std::unique_ptr<ShotSource> make_shot_source(SparseProgram program, std::vector<int> gpus) {
-  return sparse_source(std::move(program), {}, gpus);
+std::unique_ptr<ShotSource> make_shot_source(const ModelRows& model, const SampleOptions& options) {
+  if (!options.faults) return sparse_source(model.program(), {}, options.gpus);
+  check_faults(model.name, options);
+  return fault_source(model.faults(), {}, options);
 }
 
 std::uint64_t ShotSource::fill_kept(std::uint64_t seed, std::uint64_t block, std::uint64_t first,
@@ -207,7 +217,7 @@ std::vector<DeviceShots> ShotSource::keep_on_device(const ShotRange&, const std:
 
 std::unique_ptr<ShotSource> make_shot_source(const StabProgram& program,
                                              const SampleOptions& options) {
-  if (options.faults) check_faults(program, options);
+  if (options.faults) check_faults(program.name, options);
   if (program.has_leakage) check_leakage(program, options);
   if (program.num_rotations > 0) return make_near_clifford_source(program, options);
   const bool records = options.output == ShotOutput::kRecords;
@@ -218,9 +228,7 @@ std::unique_ptr<ShotSource> make_shot_source(const StabProgram& program,
               : saturating_add(program.counts.detectors, program.counts.observables);
   if (options.faults) {
     const auto kind = records ? SymptomKind::kRecords : SymptomKind::kDetectors;
-    return std::make_unique<FaultSource>(
-        std::make_shared<FaultRows>(build_faults(program, kind), *options.faults),
-        std::move(reference), runtime::wanted_num_threads(options.num_threads));
+    return fault_source(build_faults(program, kind), std::move(reference), options);
   }
   auto chosen = choose_engine(program, options);
   if (auto* sparse = std::get_if<SparseProgram>(&chosen))

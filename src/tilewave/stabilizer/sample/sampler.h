@@ -40,6 +40,7 @@ struct SampleOptions {
 };
 
 class FaultRows;
+struct ModelRows;
 
 /// Makes the rows of shots; rows of one seed and shot are the same whatever the block or thread.
 class ShotSource {
@@ -111,8 +112,8 @@ std::unique_ptr<ShotSource> make_shot_source(const StabProgram& program,
                                              const SampleOptions& options);
 /// The threads that fill blocks of a source where a caller asks for so many; 0: all.
 int threads_for(const ShotSource& source, int requested);
-/// The sparse engine over a ready program (an error model).
-std::unique_ptr<ShotSource> make_shot_source(SparseProgram program, std::vector<int> gpus = {});
+/// The same of an error model, by the sparse engine. Throws Error(kUsage) as above.
+std::unique_ptr<ShotSource> make_shot_source(const ModelRows& model, const SampleOptions& options);
 
 /// Receives shots in order: `bytes` is what `format` made of the rows.
 struct ShotPipeline {
