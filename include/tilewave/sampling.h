@@ -90,6 +90,63 @@ class Sampler {
   std::unique_ptr<Data> data_;
 };
 
+/// An estimated probability and the ends of its confidence interval.
+struct Estimate {
+  double value = 0;  ///< the estimate
+  double low = 0;    ///< the lower end
+  double high = 0;   ///< the upper end
+};
+
+/// What sample_strata() does.
+struct StrataOptions {
+  std::uint64_t num_shots = 0;  ///< of all strata together, at least eight for each
+  /// Numbers of faults such as "2-7,8+", each of them a stratum; what is left below, between and above
+  /// becomes strata too. "auto": those that are neither very rare nor too many.
+  std::string strata = "auto";
+  /// Detectors that must be silent, as in Sampler::count_kept(): "all", "0,3,5-8"; empty: all shots
+  /// are kept.
+  std::string silent;
+  /// No kept shot with fewer faults is wrong; 0: nothing is known. Where one is wrong after all,
+  /// Error(kUsage) is thrown.
+  std::uint64_t fault_distance = 0;
+  bool even = false;  ///< as many shots for every stratum; else by what it adds to the variance
+  double confidence = 0.95;           ///< of intervals, from 0.5 on and below 1
+  std::optional<std::uint64_t> seed;  ///< drawn where it is not given
+  int threads = 0;                    ///< 0: all cores
+};
+
+/// Shots with a number of faults, drawn given that they have it.
+struct Stratum {
+  std::string faults;                      ///< the number, such as "3" or "8+"
+  double weight = 0;                       ///< the probability of such a number
+  std::uint64_t attempted = 0;             ///< shots made
+  std::uint64_t kept = 0;                  ///< shots in which the chosen detectors are silent
+  std::vector<std::uint64_t> observables;  ///< of every observable, the kept shots that flip it
+  std::uint64_t any_observable = 0;        ///< kept shots that flip some observable
+};
+
+/// What sample_strata() finds.
+struct StrataTable {
+  std::vector<Stratum> strata;        ///< by numbers of faults; they cover all numbers
+  std::uint64_t attempted = 0;        ///< shots of all strata
+  std::uint64_t seed = 0;             ///< of the shots
+  Estimate kept;                      ///< the share of shots that is kept
+  std::vector<Estimate> observables;  ///< of every observable, the share of kept shots that flip it
+  Estimate any_observable;            ///< the share of kept shots that flip some observable
+};
+
+/// Importance sampling by the number of faults, for errors too rare to wait for: shots with given
+/// numbers of faults are drawn exactly and weighed by the exact probabilities of these numbers. On the
+/// CPU; the result depends on the seed alone. Throws Error(kInput) with line and column for a text that
+/// cannot be read, and for circuits with leakage; Error(kUsage) for strata that overlap or that no shot
+/// is in, and for too few shots.
+StrataTable sample_strata(std::string_view stim_circuit, const StrataOptions& options);
+
+/// The probabilities that 0, 1, ... `most` places of noise of a circuit fire in a shot, to some twelve
+/// digits. Throws Error(kInput) as sample_strata(), Error(kUsage) above 2^20 and where more places than
+/// `most` always fire.
+std::vector<double> fault_probabilities(std::string_view stim_circuit, std::uint64_t most);
+
 /// The error model of a circuit in Stim's language, in Stim's detector error model format. With
 /// `decompose_errors`, errors that flip more than two detectors are written as parts that flip at
 /// most two. Throws Error(kInput) with line and column for a text that cannot be read, and for

@@ -1,6 +1,7 @@
 // The public C++ API: what each call answers, and how it refuses.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <filesystem>
 #include <functional>
@@ -175,6 +176,71 @@ TEST(Api, shots_with_a_given_number_of_faults) {
             std::string::npos);
   options.faults = "";
   EXPECT_EQ(Sampler(code, options).weight(), 1);
+}
+
+// Five bits, two checks: kept and wrong shots in closed form, by the 2^5 errors.
+TEST(Api, strata_of_numbers_of_faults) {
+  const char* const code =
+      "X_ERROR(0.02) 0 1 2 3 4\nM 0 1 2 3 4\nDETECTOR rec[-1] rec[-2]\nDETECTOR rec[-4] rec[-5]\n"
+      "OBSERVABLE_INCLUDE(0) rec[-1]\nOBSERVABLE_INCLUDE(1) rec[-3]";
+  double kept = 0, wrong[2] = {0, 0}, any = 0;
+  std::vector<double> chances(6);
+  for (unsigned e = 0; e < 32; ++e) {
+    const double p = std::pow(0.02, std::popcount(e)) * std::pow(0.98, 5 - std::popcount(e));
+    chances[static_cast<std::size_t>(std::popcount(e))] += p;
+    if ((e & 3) == 1 || (e & 3) == 2 || (e & 24) == 8 || (e & 24) == 16) continue;
+    kept += p;
+    wrong[0] += e & 16 ? p : 0, wrong[1] += e & 4 ? p : 0, any += e & 20 ? p : 0;
+  }
+  const std::vector<double> found = fault_probabilities(code, 6);
+  ASSERT_EQ(found.size(), 7u);
+  for (std::size_t k = 0; k < 6; ++k) EXPECT_NEAR(found[k] / chances[k], 1, 1e-12);
+  EXPECT_EQ(found[6], 0);
+  StrataOptions options;
+  options.num_shots = 200'000;
+  options.strata = "1-3";
+  options.silent = "all";
+  options.fault_distance = 1;
+  options.confidence = 0.9999;
+  options.seed = 5;
+  const StrataTable table = sample_strata(code, options);
+  ASSERT_EQ(table.strata.size(), 5u);
+  EXPECT_EQ(table.strata[0].faults, "0");
+  EXPECT_EQ(table.strata[4].faults, "4+");
+  EXPECT_NEAR(table.strata[2].weight / chances[2], 1, 1e-12);
+  EXPECT_EQ(table.attempted, 200'000u);
+  EXPECT_EQ(table.seed, 5u);
+  const auto covers = [](const Estimate& e, double truth) {
+    EXPECT_LT(e.high - e.low, 0.5 * truth);
+    return e.low <= truth && truth <= e.high;
+  };
+  EXPECT_TRUE(covers(table.kept, kept));
+  ASSERT_EQ(table.observables.size(), 2u);
+  EXPECT_TRUE(covers(table.observables[0], wrong[0] / kept));
+  EXPECT_TRUE(covers(table.observables[1], wrong[1] / kept));
+  EXPECT_TRUE(covers(table.any_observable, any / kept));
+  options.threads = 1;
+  const StrataTable again = sample_strata(code, options);
+  for (std::size_t k = 0; k < 5; ++k) {
+    EXPECT_EQ(again.strata[k].attempted, table.strata[k].attempted);
+    EXPECT_EQ(again.strata[k].kept, table.strata[k].kept);
+    EXPECT_EQ(again.strata[k].observables, table.strata[k].observables);
+    EXPECT_EQ(again.strata[k].any_observable, table.strata[k].any_observable);
+  }
+  const auto problem = [&](const auto& change) {
+    StrataOptions other = options;
+    change(other);
+    return error_of([&] { sample_strata(code, other); });
+  };
+  const auto npos = std::string::npos;
+  EXPECT_NE(problem([](StrataOptions& o) { o.num_shots = 10; }).find("at least"), npos);
+  EXPECT_NE(problem([](StrataOptions& o) { o.strata = "1,1"; }).find("in common"), npos);
+  EXPECT_NE(problem([](StrataOptions& o) { o.silent = "7"; }).find("no detector 7"), npos);
+  EXPECT_NE(problem([](StrataOptions& o) { o.confidence = 1; }).find("below 1"), npos);
+  EXPECT_NE(problem([](StrataOptions& o) { o.confidence = NAN; }).find("below 1"), npos);
+  EXPECT_NE(problem([](StrataOptions& o) { o.fault_distance = 2; }).find("fault distance"), npos);
+  EXPECT_NE(error_of([&] { sample_strata("LEAKAGE(0.1) 0", options); }).find("leakage"), npos);
+  EXPECT_THROW(fault_probabilities(code, std::uint64_t{1} << 21), Error);
 }
 
 TEST(Api, rasters) {

@@ -14,6 +14,7 @@
 #include "tilewave/stabilizer/sample/fill_shots.h"
 #include "tilewave/stabilizer/sample/post_select.h"
 #include "tilewave/stabilizer/sample/sampler.h"
+#include "tilewave/stabilizer/sample/strata.h"
 
 namespace tilewave {
 
@@ -26,6 +27,13 @@ stabilizer::StabProgram lower_text(std::string_view text,
                                    stabilizer::Leakage leakage = stabilizer::Leakage::kRefuse) {
   return stabilizer::lower(language::parse_stim(text), "<circuit>", rotations, leakage);
 }
+
+// With everything that samplers take.
+stabilizer::StabProgram lower_for_shots(std::string_view text) {
+  return lower_text(text, stabilizer::Rotations::kKeep, stabilizer::Leakage::kKeep);
+}
+
+Estimate public_of(const stabilizer::Estimate& e) { return {e.value, e.low, e.high}; }
 
 }  // namespace
 
@@ -48,8 +56,7 @@ Sampler::Sampler(std::string_view stim_circuit, const SamplerOptions& options)
   if (!options.faults.empty()) o.faults = stabilizer::parse_fault_range(options.faults);
   o.seed = options.seed ? *options.seed : draw_seed();
   data_->num_threads = runtime::wanted_num_threads(options.threads);
-  const stabilizer::StabProgram program =
-      lower_text(stim_circuit, stabilizer::Rotations::kKeep, stabilizer::Leakage::kKeep);
+  const stabilizer::StabProgram program = lower_for_shots(stim_circuit);
   data_->counts = program.counts;
   data_->source = stabilizer::make_shot_source(program, o);
 }
@@ -108,6 +115,34 @@ KeptShots Sampler::count_kept(std::uint64_t num_shots, std::string_view silent) 
   for (std::uint64_t k = 0; k < d.counts.observables; ++k)
     out.observables.push_back(kept.ones[d.counts.detectors + k]);
   return out;
+}
+
+StrataTable sample_strata(std::string_view stim_circuit, const StrataOptions& options) {
+  const stabilizer::StabProgram program = lower_for_shots(stim_circuit);
+  stabilizer::StrataOptions how;
+  how.num_shots = options.num_shots;
+  how.seed = options.seed ? *options.seed : draw_seed();
+  how.num_threads = options.threads;
+  if (!options.silent.empty())
+    how.must_be_zero = stabilizer::post_selection_mask(options.silent, program.counts.detectors);
+  how.fault_distance = options.fault_distance;
+  how.even = options.even;
+  how.confidence = options.confidence;
+  const stabilizer::StrataTable found = stabilizer::sample_strata(program, options.strata, how);
+  StrataTable out;
+  for (const stabilizer::Stratum& s : found.strata)
+    out.strata.push_back(
+        {words_of(s.faults), s.weight, s.attempted, s.kept, s.errors, s.any_error});
+  out.attempted = found.attempted;
+  out.seed = how.seed;
+  out.kept = public_of(found.kept);
+  for (const stabilizer::Estimate& e : found.errors) out.observables.push_back(public_of(e));
+  out.any_observable = public_of(found.any_error);
+  return out;
+}
+
+std::vector<double> fault_probabilities(std::string_view stim_circuit, std::uint64_t most) {
+  return stabilizer::fault_probabilities(lower_for_shots(stim_circuit), most);
 }
 
 std::string detector_error_model(std::string_view stim_circuit, bool decompose_errors) {

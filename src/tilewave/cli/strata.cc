@@ -125,13 +125,9 @@ void write_strata(const stabilizer::StabProgram& program, stabilizer::SampleOpti
     for (const stabilizer::FaultRange& range : strata) text += " " + words_of(range);
     return out.write(text + "\n");
   }
-  stabilizer::StrataOptions how;
-  how.num_shots = options.num_shots;
-  how.seed = options.seed;
-  how.num_threads = options.num_threads;
+  stabilizer::StrataOptions how{options};
   how.num_detectors = program.counts.detectors;
   how.num_observables = program.counts.observables;
-  how.must_be_zero = options.must_be_zero;
   how.fault_distance = flags.fault_distance;
   how.even = flags.allocation == "even";
   how.confidence = flags.confidence;

@@ -12,8 +12,6 @@
 #include "tilewave/language/stim/text.h"
 #include "tilewave/python/bind.h"
 #include "tilewave/python/rooms-inl.h"
-#include "tilewave/runtime/threads.h"
-#include "tilewave/stabilizer/cpu/fault_rows.h"
 #include "tilewave/stabilizer/sample/fill_shots.h"
 #include "tilewave/stabilizer/sample/post_select.h"
 #include "tilewave/stabilizer/sample/strata.h"
@@ -38,18 +36,11 @@ nb::dict sample_strata(const std::string& text, const std::string& name, std::ui
   {
     const nb::gil_scoped_release release;
     const stabilizer::StabProgram program = program_of(text, name);
-    stabilizer::SampleOptions options;
-    options.num_threads = how.num_threads;
-    options.gpus = stabilizer::shot_gpus(device);
-    options.faults = stabilizer::FaultRange{};
-    const auto source = stabilizer::make_shot_source(program, options);
     how.num_shots = shots;
-    how.num_detectors = program.counts.detectors;
-    how.num_observables = program.counts.observables;
+    how.gpus = stabilizer::shot_gpus(device);
     if (postselect)
       how.must_be_zero = stabilizer::post_selection_mask(*postselect, program.counts.detectors);
-    const auto strata = stabilizer::parse_strata(words, *source->faults(), how.fault_distance);
-    table = stabilizer::sample_strata(*source, strata, how, [](std::uint64_t) { return true; });
+    table = stabilizer::sample_strata(program, words, how);
   }
   const auto estimate = [](const stabilizer::Estimate& e) {
     return nb::make_tuple(e.value, e.low, e.high);
@@ -93,16 +84,7 @@ void bind_strata(nb::module_& m) {
       "_fault_probabilities",
       [](const std::string& text, const std::string& name, std::uint64_t most) {
         const nb::gil_scoped_release release;
-        const stabilizer::StabProgram program = program_of(text, name);
-        stabilizer::SampleOptions options;
-        options.num_threads = 1;
-        options.faults = stabilizer::FaultRange{};
-        const auto source = stabilizer::make_shot_source(program, options);
-        std::vector<double> out(most + 1, 0.0);
-        const stabilizer::FaultNumbers numbers(source->faults()->program().classes, {0, most});
-        for (std::size_t j = 0; j < numbers.probabilities().size(); ++j)
-          out[numbers.range().first + j] = numbers.probabilities()[j];
-        return out;
+        return stabilizer::fault_probabilities(program_of(text, name), most);
       },
       "text"_a, "name"_a, "most"_a);
 }

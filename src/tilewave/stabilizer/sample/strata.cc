@@ -281,6 +281,10 @@ StrataTable sample_strata(ShotSource& source, const std::vector<FaultRange>& str
                                       std::to_string(options.num_shots) +
                                       ": ask for more shots or fewer strata");
   }
+  if (!(options.confidence >= 0.5 && options.confidence < 1)) {
+    throw Error(ExitCode::kUsage, "confidence is at least 0.5 and below 1, not " +
+                                      std::to_string(options.confidence));
+  }
   StrataTable table;
   table.confidence = options.confidence;
   std::vector<std::shared_ptr<const FaultNumbers>> numbers;
@@ -314,6 +318,34 @@ StrataTable sample_strata(ShotSource& source, const std::vector<FaultRange>& str
   table.any_error = error_estimate(table.strata, options.confidence,
                                    [](const Stratum& s) { return s.any_error; });
   return table;
+}
+
+StrataTable sample_strata(const StabProgram& program, std::string_view words,
+                          StrataOptions options) {
+  options.output = ShotOutput::kDetectors;
+  options.faults = FaultRange{};
+  options.num_detectors = program.counts.detectors;
+  options.num_observables = program.counts.observables;
+  const auto source = make_shot_source(program, options);
+  const auto strata = parse_strata(words, *source->faults(), options.fault_distance);
+  return sample_strata(*source, strata, options, [](std::uint64_t) { return true; });
+}
+
+std::vector<double> fault_probabilities(const StabProgram& program, std::uint64_t most) {
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 20;
+  if (most > kMost) {
+    throw Error(ExitCode::kUsage, "at most " + std::to_string(kMost) +
+                                      " numbers of faults are listed, not " + std::to_string(most));
+  }
+  SampleOptions options;
+  options.num_threads = 1;
+  options.faults = FaultRange{0, most};
+  const auto source = make_shot_source(program, options);
+  const FaultNumbers& numbers = source->faults()->numbers();
+  std::vector<double> out(most + 1, 0.0);
+  std::copy(numbers.probabilities().begin(), numbers.probabilities().end(),
+            out.begin() + static_cast<std::ptrdiff_t>(numbers.range().first));
+  return out;
 }
 
 }  // namespace tilewave::stabilizer

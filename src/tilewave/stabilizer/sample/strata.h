@@ -31,16 +31,13 @@ struct Stratum {
   std::uint64_t any_error = 0;        ///< kept shots with some observable set
 };
 
-struct StrataOptions {
-  std::uint64_t num_shots = 0;  ///< of all strata together
-  std::uint64_t seed = 0;
-  int num_threads = 0;
+/// num_shots are those of all strata together.
+struct StrataOptions : SampleOptions {
   std::uint64_t num_detectors = 0, num_observables = 0;
-  std::vector<std::uint64_t> must_be_zero;  ///< as in SampleOptions
   /// The least number of faults that make a kept shot wrong, if it is known; 0: it is not.
   std::uint64_t fault_distance = 0;
-  bool even = false;  ///< as many shots for every stratum
-  double confidence = 0.95;
+  bool even = false;         ///< as many shots for every stratum
+  double confidence = 0.95;  ///< from 0.5 on, below 1
 };
 
 struct StrataTable {
@@ -60,9 +57,17 @@ std::vector<FaultRange> parse_strata(std::string_view words, const FaultRows& fa
 
 /// Makes the shots. The source is one with faults(). `progress` gets how many shots are done and says
 /// whether to go on; where not, the table is of the shots made. Throws Error(kUsage) for fewer shots
-/// than eight a stratum, and where a shot with fewer faults than the fault distance is wrong.
+/// than eight a stratum, for a confidence out of its range, and where a shot with fewer faults than the
+/// fault distance is wrong.
 StrataTable sample_strata(ShotSource& source, const std::vector<FaultRange>& strata,
                           const StrataOptions& options,
                           const std::function<bool(std::uint64_t)>& progress);
+/// All of it for a circuit, which tells the numbers of bits.
+StrataTable sample_strata(const StabProgram& program, std::string_view words,
+                          StrataOptions options);
+
+/// The probabilities of 0, 1, ... `most` faults in a shot. Throws Error(kUsage) above 2^20, and where
+/// more places always fire.
+std::vector<double> fault_probabilities(const StabProgram& program, std::uint64_t most);
 
 }  // namespace tilewave::stabilizer
