@@ -520,6 +520,10 @@ def test_strata_agree_with_plain_shots():
     kept = sum(s.weight * s.kept / s.attempted for s in strata.strata)
     assert np.isclose(strata.kept.value, kept)
     assert np.isclose(strata.any_error.value, sum(s.weight * s.any_error / s.attempted for s in strata.strata) / kept)
+    nothing = tw.sample_strata("X_ERROR(0.1) 0\nM 0", 1000)
+    assert nothing.errors == () and nothing.any_error == (0, 0, 0) and nothing.kept == (1, 1, 1)
+    with pytest.raises(TypeError, match="strata is a text"):
+        tw.sample_strata(CULTIVATION, 1000, 2)
     for wrong in (dict(strata="2,2"), dict(strata="x"), dict(shots=10), dict(allocation="all"), dict(confidence=2),
                   dict(postselect=[99]), dict(device="cuda")):
         with pytest.raises(ValueError):

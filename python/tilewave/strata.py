@@ -58,6 +58,8 @@ def sample_strata(circuit: StimCircuit, shots: int, strata: str = "auto", *,
     ``confidence`` below 0.5 or not below 1."""
     if allocation not in ("neyman", "even"):
         raise ValueError(f"allocation is 'neyman' or 'even', not {allocation!r}")
+    if not isinstance(strata, str):
+        raise TypeError(f"strata is a text such as \"2-7,8+\", not {type(strata).__name__}")
     words = postselect if postselect is None or isinstance(postselect, str) else ",".join(str(int(d)) for d in postselect)
     found = _core._sample_strata(*_text_of(circuit), _shots(shots), strata, words, _fault_number(fault_distance),
                                  allocation == "even", float(confidence), seed_of(seed), _shot_threads(threads, device), device)

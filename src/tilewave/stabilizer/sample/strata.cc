@@ -315,8 +315,10 @@ StrataTable sample_strata(ShotSource& source, const std::vector<FaultRange>& str
     table.errors.push_back(error_estimate(table.strata, options.confidence,
                                           [l](const Stratum& s) { return s.errors[l]; }));
   }
-  table.any_error = error_estimate(table.strata, options.confidence,
-                                   [](const Stratum& s) { return s.any_error; });
+  if (options.num_observables > 0) {  // without any no shot is wrong
+    table.any_error = error_estimate(table.strata, options.confidence,
+                                     [](const Stratum& s) { return s.any_error; });
+  }
   return table;
 }
 
