@@ -2,7 +2,7 @@
 // endless sequence: sample(a), then sample(b) are the shots of sample(a + b). Every thread writes the
 // rows it made into the arrays while they are in its cache. Where shots are discarded, a chunk has
 // room for all of its shots behind the rows kept before, and the gaps are closed when it is done:
-// memory is that of the kept rows and a chunk.
+// memory is that of the kept rows and a chunk. One thread leaves no gaps.
 #include <cstring>
 #include <mutex>
 
@@ -361,10 +361,12 @@ class PySampler {
     };
     std::vector<Scratch> scratch(static_cast<std::size_t>(num_blocks_at_once()));
     std::vector<std::uint64_t> must_be_zero;
-    std::vector<KeptRows> parts;  // of blocks
+    std::vector<KeptRows> parts;                      // of blocks
+    const bool in_order = num_blocks_at_once() == 1;  // then there are no gaps
+    std::uint64_t kept = 0;
     if (wishes.discard) {
       must_be_zero = mask_of(*wishes.discard);
-      parts.resize((start + count - 1) / block - start / block + 1);
+      if (!in_order) parts.resize((start + count - 1) / block - start / block + 1);
     }
     stabilizer::fill_shots(
         *source_, options_.seed, start, count, num_threads_,
@@ -380,13 +382,19 @@ class PySampler {
             }
             rows = swept.data(), row_stride = bytes;
           }
+          const std::uint64_t to = at + (wishes.discard && in_order ? kept : part.first);
           for (PartSink& sink : sinks)
-            copy_part(rows, row_stride, part.count, sink, wishes.bit_packed, cut, at + part.first);
-          if (wishes.discard)
-            parts[(start + part.first) / block - start / block] = {at + part.first, part.count};
+            copy_part(rows, row_stride, part.count, sink, wishes.bit_packed, cut, to);
+          if (!wishes.discard) return;
+          if (in_order) {
+            kept += part.count;
+          } else {
+            parts[(start + part.first) / block - start / block] = {to, part.count};
+          }
         },
         must_be_zero);
-    return wishes.discard ? close_gaps(parts, at, sinks) : count;
+    if (!wishes.discard) return count;
+    return in_order ? kept : close_gaps(parts, at, sinks);
   }
 
   struct KeptRows {

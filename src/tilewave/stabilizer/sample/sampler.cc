@@ -8,6 +8,7 @@
 #include "tilewave/stabilizer/bit_transpose.h"
 #include "tilewave/stabilizer/cpu/fault_rows.h"
 #include "tilewave/stabilizer/cpu/frame_run.h"
+#include "tilewave/stabilizer/cpu/keep_rows.h"
 #include "tilewave/stabilizer/cpu/sparse_run.h"
 #include "tilewave/stabilizer/cuda/gpu_run.h"
 #include "tilewave/stabilizer/frame_program.h"
@@ -16,7 +17,6 @@
 #include "tilewave/stabilizer/sample/choose_engine.h"
 #include "tilewave/stabilizer/sample/engine_cost.h"
 #include "tilewave/stabilizer/sample/gpu_source.h"
-#include "tilewave/stabilizer/sample/keep_rows.h"
 #include "tilewave/stabilizer/sample/near_clifford_source.h"
 #include "tilewave/stabilizer/sampler_tuning.h"
 

@@ -14,6 +14,7 @@
 #include "tilewave/stabilizer/frame_program.h"
 #include "tilewave/stabilizer/reference_sample.h"
 #include "tilewave/stabilizer/sample/fill_shots.h"
+#include "tilewave/stabilizer/sample/post_select.h"
 
 namespace tilewave::stabilizer {
 namespace {
@@ -31,6 +32,44 @@ std::vector<std::uint8_t> rows(const std::string& text, SampleOptions options) {
   };
   EXPECT_EQ(run_shots(*source, options, pipeline), options.num_shots);
   return out;
+}
+
+// Counts are those of the rows, whatever their length.
+TEST(Sampler, kept_shots_and_their_ones_are_those_of_the_rows) {
+  for (const std::uint64_t bits : {1u, 8u, 19u, 25u, 44u, 64u, 97u, 121u, 337u}) {
+    std::string text = "X_ERROR(0.1)";
+    for (std::uint64_t q = 0; q < bits; ++q) text += " " + std::to_string(q);
+    text += "\nM";
+    for (std::uint64_t q = 0; q < bits; ++q) text += " " + std::to_string(q);
+    for (std::uint64_t q = 0; q < bits; ++q)
+      text += "\nDETECTOR rec[-" + std::to_string(bits - q) + "]";
+    SampleOptions options;
+    options.seed = 4;
+    options.num_threads = 2;
+    options.first_shot = 7;
+    options.num_shots = 20'000;
+    const std::uint64_t stride = (bits + 7) / 8;
+    const std::vector<std::uint8_t> all = rows(text, options);
+    const auto is_set = [&](std::uint64_t s, std::uint64_t b) {
+      return (all[s * stride + b / 8] >> (b % 8)) & 1;
+    };
+    options.must_be_zero.resize((bits + 63) / 64);
+    for (const std::uint64_t b : {std::uint64_t{0}, bits / 2, bits - 1})
+      options.must_be_zero[b / 64] |= std::uint64_t{1} << (b % 64);
+    std::uint64_t kept = 0;
+    std::vector<std::uint64_t> ones(bits);
+    for (std::uint64_t s = 0; s < options.num_shots; ++s) {
+      if (is_set(s, 0) || is_set(s, bits / 2) || is_set(s, bits - 1)) continue;
+      ++kept;
+      for (std::uint64_t b = 0; b < bits; ++b) ones[b] += is_set(s, b);
+    }
+    const auto source = make_shot_source(lower(language::parse_stim(text)), options);
+    KeptShots found = count_kept(*source, options, [](std::uint64_t) { return true; });
+    EXPECT_EQ(found.attempted, options.num_shots);
+    EXPECT_EQ(found.kept, kept);
+    found.ones.resize(bits);
+    EXPECT_EQ(found.ones, ones) << bits;
+  }
 }
 
 // Parts of the sequence in memory are what run_shots() writes, from any shot on and on any threads.

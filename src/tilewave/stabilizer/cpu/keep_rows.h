@@ -1,6 +1,7 @@
 // Which rows post-selection leaves, where a source has no way to give up shots before they are
-// rows. Looked at 64 at a time: flags first, which the compiler does in vectors where rows are as
-// long as a word, then whole runs of kept rows move.
+// rows. Where many shots are kept, one takes 1 ns or less; so a row of up to 64 bytes is moved
+// without a branch: rows of 4, 8 and 16 bytes a vector at a time. Longer ones are looked at 64 at a
+// time, flags first, then whole runs of kept rows move.
 #pragma once
 
 #include <cstdint>

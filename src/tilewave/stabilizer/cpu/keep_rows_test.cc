@@ -1,4 +1,4 @@
-#include "tilewave/stabilizer/sample/keep_rows.h"
+#include "tilewave/stabilizer/cpu/keep_rows.h"
 
 #include <random>
 #include <vector>
@@ -10,7 +10,7 @@ namespace {
 
 TEST(KeepRows, KeepsWhatALoopOverBitsKeeps) {
   std::mt19937_64 random(7);
-  for (const std::uint64_t bytes : {1, 2, 3, 4, 5, 8, 9, 16, 21}) {
+  for (const std::uint64_t bytes : {1, 2, 3, 4, 5, 7, 8, 9, 13, 16, 17, 21, 40, 63, 64, 65, 90}) {
     for (const std::uint64_t stride : {bytes, (bytes + 7) / 8 * 8}) {
       for (const int density : {0, 1, 3, 40}) {  // ones of a row, about
         const std::uint64_t num_rows = 1 + random() % 300, first = random() % num_rows;
