@@ -71,6 +71,9 @@ with tempfile.TemporaryDirectory() as name:
         "pairs": ("detect", code, 8_000_000, ["--out_format", "pairs"], []),
         "sample r8": ("sample", code, 1_000_000, ["--out_format", "r8", "--first_shot", 1234], []),
         "near Clifford": ("detect", magic, 4_000_000, ["--out_format", "b8"], []),
+        "with three faults": ("detect", code, 2_000_000, ["--faults", 3, "--out_format", "b8"], []),
+        "counts with faults": ("detect", magic, 5_000_000, ["--faults", "2-4", "--postselect", "all", "--out_format", "counts"], []),
+        "a model with faults": ("sample_dem", model, 1_000_000, ["--faults", "2+", "--out_format", "hits"], []),
         "sample_dem": ("sample_dem", model, 1_500_000, ["--append_observables", "--err_out_format", "b8"], ["--err_out"]),
     }
     for title, (command, given, shots, words, others) in RUNS.items():
