@@ -41,14 +41,12 @@ class CountedSource : public stabilizer::ShotSource {
                           std::uint8_t* rows) override {
     const std::uint64_t kept =
         source_.fill_kept(seed, block, first, end, thread, must_be_zero, rows);
+    std::vector<std::uint64_t> ones(counts_.observables);
+    stabilizer::add_ones(rows, source_.row_stride(), kept, counts_.detectors, ones);
     const std::scoped_lock lock(mutex_);
     kept_.attempted += end - first;
     kept_.kept += kept;
-    for (std::uint64_t s = 0; s < kept; ++s) {
-      const std::uint8_t* row = rows + s * source_.row_stride();
-      for (std::uint64_t b = counts_.detectors; b < kept_.ones.size(); ++b)
-        kept_.ones[b] += (row[b / 8] >> (b % 8)) & 1;
-    }
+    for (std::uint64_t l = 0; l < ones.size(); ++l) kept_.ones[counts_.detectors + l] += ones[l];
     return kept;
   }
   std::string engine() const override { return source_.engine(); }

@@ -62,29 +62,24 @@ std::vector<std::uint64_t> post_selection_mask(std::string_view words,
   return mask;
 }
 
-namespace {
-
-// Nearly all bytes of kept rows are 0, so eight are looked at together.
-void add_ones(const std::uint8_t* rows, std::uint64_t stride, std::uint64_t bytes,
-              std::uint64_t count, std::vector<std::uint64_t>& ones) {
-  const auto add = [&](std::uint64_t word, std::uint64_t first_byte, std::uint64_t modulo) {
-    for (; word; word &= word - 1) {
-      const auto bit = static_cast<std::uint64_t>(__builtin_ctzll(word));
-      ++ones[8 * ((first_byte + bit / 8) % modulo) + bit % 8];
+// Nearly all bytes of kept rows are 0, so seven are looked at together.
+void add_ones(const std::uint8_t* rows, std::uint64_t stride, std::uint64_t count,
+              std::uint64_t first_bit, std::span<std::uint64_t> ones) {
+  constexpr std::uint64_t kTogether = 56;  // that many bits from anywhere in a byte are in a word
+  for (std::uint64_t k = 0; k < ones.size(); k += kTogether) {
+    const std::uint64_t bits = std::min(kTogether, ones.size() - k), first = first_bit + k;
+    const std::uint64_t mask = (std::uint64_t{1} << bits) - 1;
+    const std::uint8_t* row = rows + first / 8;
+    for (std::uint64_t s = 0; s < count; ++s, row += stride) {
+      std::uint64_t word;
+      std::memcpy(&word, row, sizeof word);
+      for (word = (word >> (first % 8)) & mask; word; word &= word - 1)
+        ++ones[k + static_cast<std::uint64_t>(__builtin_ctzll(word))];
     }
-  };
-  const auto add_row = [&](const std::uint8_t* row, std::uint64_t num_bytes, std::uint64_t modulo) {
-    std::uint64_t b = 0, word;
-    for (; b + sizeof word <= num_bytes; b += sizeof word) {
-      std::memcpy(&word, row + b, sizeof word);
-      if (word) add(word, b, modulo);
-    }
-    for (; b < num_bytes; ++b) add(row[b], b, modulo);
-  };
-  if (bytes == 0) return;
-  if (stride == bytes) return add_row(rows, count * bytes, bytes);
-  for (std::uint64_t s = 0; s < count; ++s) add_row(rows + s * stride, bytes, bytes);
+  }
 }
+
+namespace {
 
 // Calls get longer until one takes a quarter of a second: between them an interrupt is seen.
 bool count_where_made(ShotSource& source, const SampleOptions& options,
@@ -141,7 +136,7 @@ KeptShots count_kept(ShotSource& source, const SampleOptions& options,
       const std::uint64_t kept =
           source.fill_kept(options.seed, b, from, to, thread, options.must_be_zero, rows.get());
       mine.kept += kept;
-      add_ones(rows.get(), stride, bytes, kept, mine.ones);
+      add_ones(rows.get(), stride, kept, 0, std::span(mine.ones).first(8 * bytes));
       lock.lock();
       out.attempted += to - from;
       if (!progress(out.attempted)) stopped = true;
