@@ -25,6 +25,7 @@ using device::TeamShape;
 namespace cuda = runtime::cuda;
 
 constexpr int kReg = 4, kHeld = 1 << kReg;
+constexpr std::size_t kOwnBytes = std::size_t{1} << 10;  // of shared memory, of the kernel itself
 // Bytes of values of the sets that a kernel takes: enough for all blocks of a device, and little enough
 // that copies of other sets beside it are a part of the whole.
 constexpr std::size_t kValueBytes = std::size_t{16} << 20;
@@ -194,7 +195,7 @@ __global__ __launch_bounds__(
 template <class T>
 struct Launch {
   void (*near)(BatchArguments<T>) = nullptr;  // slots in shared memory
-  void (*far)(BatchArguments<T>) = nullptr;
+  void (*far)(BatchArguments<T>) = nullptr;   // null where a larger tile serves such circuits
   int block = 0, teams = 0;
   std::size_t tile_bytes = 0;
   std::size_t (*team_bytes)(std::size_t slots, std::size_t observables) = nullptr;
@@ -202,12 +203,15 @@ struct Launch {
 template <class T, int kRow, bool kGradient>
 Launch<T> launch_of() {
   using S = BatchShape<T, kRow, kGradient>;
-  return {&run_batch<T, kRow, kGradient, false>,
-          &run_batch<T, kRow, kGradient, true>,
-          S::kBlock,
-          S::kTeams,
-          S::kTileBytes,
-          &S::team_bytes};
+  Launch<T> launch{&run_batch<T, kRow, kGradient, false>,
+                   nullptr,
+                   S::kBlock,
+                   S::kTeams,
+                   S::kTileBytes,
+                   &S::team_bytes};
+  if constexpr (kRow == 8 || kRow == kMostBatchWires)
+    launch.far = &run_batch<T, kRow, kGradient, true>;
+  return launch;
 }
 // Tiles of 4, 6, 8, 10 and 12 bits: states of up to as many qubits.
 constexpr int row_bits_for(int wires) { return std::max(4, (wires + 1) / 2 * 2); }
@@ -334,19 +338,34 @@ struct DeviceBatch<T>::Data {
   runtime::CudaDevice use() const { return cuda::use_device(index); }
 
   Data(const Actions& actions, const Strings& s, const std::vector<bool>& is_read, int device)
-      : Data(actions, s, passes_of(actions, is_read), device) {}
+      : Data(actions, s, make(actions, s.num_observables, is_read, device), device) {}
 
  private:
   friend class DeviceBatch;
 
-  static Passes passes_of(Actions actions, const std::vector<bool>& is_read) {
-    actions.num_wires = row_bits_for(actions.num_wires);  // further wires stay |0>
-    return make_passes(actions, 0, actions.num_wires, is_read);
+  struct Made {
+    Passes passes;
+    BatchProgram program;
+  };
+  static Made make(Actions actions, std::size_t num_observables, const std::vector<bool>& is_read,
+                   int device) {
+    const cudaDeviceProp properties = device::properties_of(device);
+    for (actions.num_wires = row_bits_for(actions.num_wires);; actions.num_wires += 2) {
+      // further wires stay |0>
+      Made made{make_passes(actions, 0, actions.num_wires, is_read), {}};
+      made.program =
+          make_batch_program(made.passes, actions.angles, kReg, DeviceBatchProgram<T>::kBankBits);
+      const auto serves = [&](const Launch<T>& launch) {
+        return launch.far ||
+               !is_far(launch, made.program.slots.size(), num_observables, properties);
+      };
+      if (serves(launch_for<T, false>(actions.num_wires)) &&
+          serves(launch_for<T, true>(actions.num_wires)))
+        return made;
+    }
   }
-  Data(const Actions& actions, const Strings& s, const Passes& passes, int device)
-      : Data(actions, s, passes,
-             make_batch_program(passes, actions.angles, kReg, DeviceBatchProgram<T>::kBankBits),
-             device) {}
+  Data(const Actions& actions, const Strings& s, const Made& made, int device)
+      : Data(actions, s, made.passes, made.program, device) {}
   Data(const Actions& actions, const Strings& s, const Passes& passes, const BatchProgram& program,
        int device)
       : index(device),
@@ -425,24 +444,32 @@ struct DeviceBatch<T>::Data {
     return out;
   }
 
+  // Whether slots have no room beside the tiles: two blocks of a multiprocessor at least, or all that is
+  // there beside a large tile.
+  static bool is_far(const Launch<T>& launch, std::size_t num_slots, std::size_t num_observables,
+                     const cudaDeviceProp& properties) {
+    const auto teams = static_cast<std::size_t>(launch.teams);
+    const std::size_t tiles = teams * launch.tile_bytes,
+                      own = teams * launch.team_bytes(num_slots, num_observables);
+    const std::size_t most = properties.sharedMemPerBlockOptin;
+    return tiles + own + kOwnBytes > std::min(most, std::max(most / 2, tiles + tiles / 4));
+  }
+
   // What is in shared memory, and how many blocks there are.
   void place(Kernel& kernel, const Launch<T>& launch) {
-    constexpr std::size_t kOwnBytes = std::size_t{1} << 10;  // of the kernel itself
     const cudaDeviceProp properties = device::properties_of(index);
     const auto teams = static_cast<std::size_t>(launch.teams);
     const std::size_t tiles = teams * launch.tile_bytes,
                       own = teams * launch.team_bytes(num_slots, num_observables);
     if (properties.sharedMemPerBlockOptin < tiles + kOwnBytes)
       device::refuse_shared(tiles + kOwnBytes, properties);
-    // two blocks of a multiprocessor at least, or all is beside the tiles anyway
-    const std::size_t room = std::max(properties.sharedMemPerBlockOptin / 2, tiles + tiles / 4);
-    const bool is_far = tiles + own + kOwnBytes > std::min(room, properties.sharedMemPerBlockOptin);
+    const bool far = is_far(launch, num_slots, num_observables, properties);
     kernel.launch = launch;
-    kernel.run = is_far ? launch.far : launch.near;
-    kernel.shared = tiles + (is_far ? 0 : own);
+    kernel.run = far ? launch.far : launch.near;
+    kernel.shared = tiles + (far ? 0 : own);
     kernel.blocks = device::blocks_at_a_time(index, reinterpret_cast<const void*>(kernel.run),
                                              launch.block, kernel.shared);
-    kernel.far = is_far ? own * kernel.blocks : 0;
+    kernel.far = far ? own * kernel.blocks : 0;
   }
 
   // ---- parts of the sets ----
