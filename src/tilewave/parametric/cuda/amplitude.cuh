@@ -20,4 +20,16 @@ __device__ __forceinline__ T sum_of_warp(T v) {
   return v;
 }
 
+/// w[m] becomes the sum of all w[k] whose k has the bits of m.
+template <int kBits, class T>
+__device__ __forceinline__ void add_supersets(T (&w)[1 << kBits]) {
+#pragma unroll
+  for (int b = 0; b < kBits; ++b) {
+#pragma unroll
+    for (int k = 0; k < 1 << kBits; ++k) {
+      if (!(k >> b & 1)) w[k] += w[k | 1 << b];
+    }
+  }
+}
+
 }  // namespace tilewave::parametric::device

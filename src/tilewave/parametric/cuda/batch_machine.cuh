@@ -342,13 +342,7 @@ struct Team : TeamShape<T, kRow, kReg> {
     if (kBack && op.reads()) {
       T w[kHeld];
       overlaps(w);
-#pragma unroll
-      for (int b = 0; b < kReg; ++b) {
-#pragma unroll
-        for (int k = 0; k < kHeld; ++k) {
-          if (!(k >> b & 1)) w[k] += w[k | 1 << b];
-        }
-      }
+      add_supersets<kReg>(w);
 #pragma unroll
       for (int m = 0; m < kHeld; ++m) own_place(m) = {w[m], 0};
     }

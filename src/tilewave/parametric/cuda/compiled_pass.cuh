@@ -260,13 +260,7 @@ struct CompiledPass {
 #pragma unroll
     for (int k = 0; k < kHeld; ++k)
       w[k] = weigh<kWeight>(lam[k].im * psi[k].re - lam[k].re * psi[k].im);
-#pragma unroll
-    for (int b = 0; b < kReg; ++b) {
-#pragma unroll
-      for (int k = 0; k < kHeld; ++k) {
-        if (!(k >> b & 1)) w[k] += w[k | 1 << b];
-      }
-    }
+    add_supersets<kReg>(w);
   }
   /// Multiplies amplitudes with the factors of the classes in `kPresent` that they belong to.
   template <std::uint32_t kPresent>

@@ -175,13 +175,7 @@ struct Tile {
 #pragma unroll
         for (int k = 0; k < kHeld; ++k)
           w[k] = T(2) * (lam[k].im * psi[k].re - lam[k].re * psi[k].im);
-#pragma unroll
-        for (int b = 0; b < kReg; ++b) {
-#pragma unroll
-          for (int k = 0; k < kHeld; ++k) {
-            if (!(k >> b & 1)) w[k] += w[k | 1 << b];
-          }
-        }
+        add_supersets<kReg>(w);
       }
     }
 #pragma unroll
