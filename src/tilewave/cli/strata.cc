@@ -10,6 +10,7 @@
 #include "tilewave/cli/noted_signals.h"
 #include "tilewave/runtime/progress.h"
 #include "tilewave/runtime/timer.h"
+#include "tilewave/settings/words.h"
 #include "tilewave/stabilizer/cpu/fault_rows.h"
 #include "tilewave/stabilizer/sample/strata.h"
 
