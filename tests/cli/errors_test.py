@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from program import EXAMPLES, HEAD, PATIENCE, ROOT, TILEWAVE, Checker, tilewave
+from program import EXAMPLES, HEAD, PATIENCE, ROOT, SANITIZED, TILEWAVE, Checker, tilewave
 
 USAGE, RESOURCES, INPUT = 2, 3, 4
 BELL = EXAMPLES / "bell.qasm"
@@ -218,7 +218,7 @@ for text in ("gate g a { x a; } qubit q; pow(1048576) @ pow(1048576) @ g q;", "q
              "gate g0 a { } " + "".join(f"gate g{k} a {{ g{k - 1} a; g{k - 1} a; }} " for k in range(1, 60)) + "qubit q; g59 q;"):
     done = fails(INPUT, "the program expands to more than 134217728 steps", "run", "FILE", text="OPENQASM 3;\n" + text)
     c.check(done.seconds < 5 * PATIENCE, f"refused in {done.seconds:.1f} s")
-if not os.environ.get("TILEWAVE_SANITIZED"):  # which need more address space than this
+if not SANITIZED:  # which need more address space than this
     bomb = HEAD + "gate g0 a { rx(1) a; }\n" + "".join(f"gate g{k} a {{ g{k - 1} a; g{k - 1} a; }}\n" for k in range(1, 26))
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "bomb.qasm").write_text(bomb + "qreg q[1];\ng25 q[0];\n")
@@ -240,7 +240,7 @@ c.check("<0.5 ZZ> = 0.5" in tilewave("run", BELL, "--expect", "0.5*ZZ").out, "a 
 # too large: refused at once, before anything is allocated
 for n in (200, 384, 1000, 100000):
     fails(RESOURCES, "needs more than 1000000 PiB", "run", "FILE", text=HEAD + f"qreg q[{n}];\ncswap q[0],q[1],q[2];\nrx(0.1) q;\n")
-limit = 0.5 if os.environ.get("TILEWAVE_SANITIZED") else 0.05  # sanitizers take their time to start
+limit = 0.05 * PATIENCE
 times = []
 while len(times) < 20 and min(times, default=limit) >= limit:  # others may be using the machine
     done = fails(RESOURCES, "16.0 TiB", "run", "FILE", text=HEAD + "qreg q[40];\nh q;\ncswap q[0],q[1],q[2];\n")

@@ -7,12 +7,12 @@ import tempfile
 import time
 from pathlib import Path
 
+sys.path.insert(1, str(Path(__file__).resolve().parent.parent))
+from patience import PATIENCE, SANITIZED  # noqa: E402, F401
+
 TILEWAVE = sys.argv[1]
 EXAMPLES = Path(sys.argv[2])
 ROOT = EXAMPLES.resolve().parent
-# Sanitizers and emulated processors take their time, and need more memory than the program does.
-SANITIZED = bool(os.environ.get("TILEWAVE_SANITIZED"))
-PATIENCE = 10 if SANITIZED else 1  # times a limit of seconds
 HEAD = 'OPENQASM 2.0;\ninclude "qelib1.inc";\n'
 
 

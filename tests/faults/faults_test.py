@@ -13,8 +13,10 @@ import tempfile
 import time
 from pathlib import Path
 
+sys.path.insert(1, str(Path(__file__).resolve().parent.parent))
+from patience import PATIENCE  # noqa: E402
+
 TILEWAVE, EXAMPLES, FAIL_ALLOCATION, JUMP_CLOCK = sys.argv[1:5]
-PATIENCE = 10 if os.environ.get("TILEWAVE_SANITIZED") else 1  # times a time; an emulated processor needs it
 TRIES = int(sys.argv[5]) if len(sys.argv) > 5 else 60 // PATIENCE  # allocations that fail, of each command
 USAGE, RESOURCES, COMMUNICATION = 2, 3, 6
 LIMIT_S = 10 * PATIENCE

@@ -9,8 +9,10 @@ import sys
 import time
 from pathlib import Path
 
+sys.path.insert(1, str(Path(__file__).resolve().parent.parent))
+from patience import PATIENCE  # noqa: E402
+
 TILEWAVE, MPIEXEC = sys.argv[1], sys.argv[2]
-PATIENCE = 10 if os.environ.get("TILEWAVE_SANITIZED") else 1  # times a limit of seconds
 HEAD = 'OPENQASM 2.0;\ninclude "qelib1.inc";\n'
 counts = {True: 0, False: 0}  # of checks that passed and failed
 ENV = {**os.environ, "OMP_NUM_THREADS": "1", "OMPI_ALLOW_RUN_AS_ROOT": "1",
