@@ -87,6 +87,26 @@ with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run([PACKAGING / words[0], *words[1:]], capture_output=True, text=True, timeout=60, env=path)
         check(done.returncode and "not empty" in done.stderr and kept.exists(), f"{words[0]} in a folder of somebody else: {done.stderr}")
 
+    # nor is one removed in which something is mounted, as a try that was killed leaves the machine's devices
+    root = Path(folder) / "root"
+    (root / "dev").mkdir(parents=True)
+    (root / "made").write_text("bookworm other packages")
+    done = subprocess.run(["unshare", "--user", "--map-root-user", "--mount", "sh", "-c",
+                           'mount -t tmpfs none "$1/dev" && touch "$1/dev/null" || exit 77; "$2" "$1" bookworm python3; [ -e "$1/dev/null" ]',
+                           "sh", root, PACKAGING / "cross/root"], capture_output=True, text=True, timeout=60, env=path)
+    if done.returncode == 77 or "unshare" in done.stderr:
+        print(f"not tried here: what is mounted in a root file system: {done.stderr.strip()}")
+    else:
+        check(done.returncode == 0 and f"umount {root.resolve() / 'dev'}" in done.stderr, f"cross/root with a mount: {done.stderr}")
+
+    # where no name space can be made that is said in one line
+    Path(folder, "qemu-aarch64-static").symlink_to("/bin/true")
+    done = subprocess.run(["unshare", "--user", "--map-root-user", "sh", "-c",
+                           'echo 0 >/proc/sys/user/max_user_namespaces || exit 77; exec "$1" "$2" true', "sh", PACKAGING / "cross/in_qemu", root],
+                          capture_output=True, text=True, timeout=60, env=path)
+    if done.returncode not in (0, 77) and "unshare" not in done.stderr:  # 0: the kernel knows of qemu
+        check(done.stderr.startswith("error: new name spaces: ") and done.stderr.count("\n") == 1, f"cross/in_qemu: {done.stderr}")
+
 for problem in problems:
     print(problem)
 print(f"{installed} packages, {scripts} scripts, {named} paths: {len(problems)} problems")
