@@ -30,6 +30,14 @@ void put(List& list, const Key& key, Value value, std::size_t most) {
   list.emplace_back(key, std::move(value));
 }
 
+// What the entry of this key holds.
+template <class Value, class Key>
+std::optional<Value> value_of(const std::vector<std::pair<Key, Value>>& list, const Key& key) {
+  const auto found =
+      std::find_if(list.begin(), list.end(), [&](const auto& entry) { return entry.first == key; });
+  return found == list.end() ? std::nullopt : std::optional(found->second);
+}
+
 }  // namespace
 
 PlanMemory::Structure* PlanMemory::find(const Needs& needs, std::uint64_t hash) {
@@ -42,8 +50,8 @@ PlanMemory::Structure* PlanMemory::find(const Needs& needs, std::uint64_t hash) 
   return nullptr;
 }
 
-PlanMemory::Structure* PlanMemory::find_or_add(const Needs& needs, std::uint64_t hash) {
-  if (Structure* found = find(needs, hash)) return found;
+PlanMemory::Structure& PlanMemory::find_or_add(const Needs& needs, std::uint64_t hash) {
+  if (Structure* found = find(needs, hash)) return *found;
   structures_.push_front({.needs = needs, .hash = hash, .ways = {}, .schedules = {}});
   by_hash_.emplace(structures_.front().hash, structures_.begin());
   num_needs_ += needs.size();
@@ -55,7 +63,7 @@ PlanMemory::Structure* PlanMemory::find_or_add(const Needs& needs, std::uint64_t
     num_needs_ -= oldest.needs.size();
     structures_.pop_back();
   }
-  return &structures_.front();
+  return structures_.front();
 }
 
 std::optional<PlanMemory::Chosen> PlanMemory::find_way(const Needs& needs,
@@ -63,12 +71,8 @@ std::optional<PlanMemory::Chosen> PlanMemory::find_way(const Needs& needs,
   if (needs.size() > kMostNeedsOfOne) return std::nullopt;
   const std::uint64_t hash = hash_of(needs);
   const std::lock_guard lock(mutex_);
-  if (const Structure* structure = find(needs, hash)) {
-    for (const auto& [key, chosen] : structure->ways) {
-      if (key == around) return chosen;
-    }
-  }
-  return std::nullopt;
+  const Structure* const structure = find(needs, hash);
+  return structure ? value_of(structure->ways, around) : std::nullopt;
 }
 
 void PlanMemory::keep_way(const Needs& needs, const std::vector<std::uint64_t>& around,
@@ -76,8 +80,7 @@ void PlanMemory::keep_way(const Needs& needs, const std::vector<std::uint64_t>& 
   if (needs.size() > kMostNeedsOfOne) return;
   const std::uint64_t hash = hash_of(needs);
   const std::lock_guard lock(mutex_);
-  if (Structure* structure = find_or_add(needs, hash))
-    put(structure->ways, around, chosen, kMostOfEach);
+  put(find_or_add(needs, hash).ways, around, chosen, kMostOfEach);
 }
 
 std::optional<std::vector<std::uint64_t>> PlanMemory::find_schedule(
@@ -85,12 +88,8 @@ std::optional<std::vector<std::uint64_t>> PlanMemory::find_schedule(
   if (needs.size() > kMostNeedsOfOne) return std::nullopt;
   const std::uint64_t hash = hash_of(needs);
   const std::lock_guard lock(mutex_);
-  if (const Structure* structure = find(needs, hash)) {
-    for (const auto& [key, active] : structure->schedules) {
-      if (key == options) return active;
-    }
-  }
-  return std::nullopt;
+  const Structure* const structure = find(needs, hash);
+  return structure ? value_of(structure->schedules, options) : std::nullopt;
 }
 
 void PlanMemory::keep_schedule(const Needs& needs, const detail::ScheduleOptions& options,
@@ -98,8 +97,7 @@ void PlanMemory::keep_schedule(const Needs& needs, const detail::ScheduleOptions
   if (needs.size() > kMostNeedsOfOne) return;
   const std::uint64_t hash = hash_of(needs);
   const std::lock_guard lock(mutex_);
-  if (Structure* structure = find_or_add(needs, hash))
-    put(structure->schedules, options, std::move(active), kMostOfEach);
+  put(find_or_add(needs, hash).schedules, options, std::move(active), kMostOfEach);
 }
 
 void PlanMemory::clear() {

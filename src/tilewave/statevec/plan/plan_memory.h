@@ -62,7 +62,7 @@ class PlanMemory {
   using Place = std::list<Structure>::iterator;
 
   Structure* find(const Needs& needs, std::uint64_t hash);
-  Structure* find_or_add(const Needs& needs, std::uint64_t hash);
+  Structure& find_or_add(const Needs& needs, std::uint64_t hash);
 
   mutable std::mutex mutex_;
   std::list<Structure> structures_;  // those used last first

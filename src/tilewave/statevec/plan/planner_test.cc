@@ -12,6 +12,15 @@
 namespace tilewave::statevec {
 namespace {
 
+// Tiles of 13 qubits in memory so slow that passes count more than arithmetic.
+PlanOptions costly_passes() {
+  PlanOptions options;
+  options.cost.tile_qubits = 13;
+  options.cost.row_bits = 3;
+  options.cost.bandwidth = 1e9;
+  return options;
+}
+
 // Rows change places, nothing else.
 bool only_moves(const Plan& plan, const Pass& pass) {
   const auto is_of_rows = [&](const Action& a) {
@@ -235,10 +244,7 @@ TEST(Planner, long_passes_stay_in_the_range_of_the_numbers) {
 TEST(Planner, circuits_that_come_again_get_better_plans) {
   const circuit::Circuit c = circuit::make_family("random", 30);
   PlanMemory memory;
-  PlanOptions options;
-  options.cost.tile_qubits = 13;
-  options.cost.row_bits = 3;
-  options.cost.bandwidth = 1e9;  // passes count more than arithmetic
+  PlanOptions options = costly_passes();
   const auto num_passes = [&](Effort effort, PlanMemory* from) {
     options.effort = effort;
     options.memory = from;
@@ -262,10 +268,7 @@ TEST(Planner, circuits_that_come_again_get_better_plans) {
 // taken away, and the one that was taken comes first.
 TEST(Planner, plans_name_the_candidates_they_were_chosen_from) {
   const circuit::Circuit c = circuit::make_family("random", 30);
-  PlanOptions options;
-  options.cost.tile_qubits = 13;
-  options.cost.row_bits = 3;
-  options.cost.bandwidth = 1e9;
+  PlanOptions options = costly_passes();
   options.effort = Effort::kRepeated;
   const Plan plan = make_plan(c, options);
   options.rewrites.forbidden.add(Rewrite::kSearched);
@@ -295,10 +298,7 @@ TEST(Planner, plans_name_the_candidates_they_were_chosen_from) {
 // longer than the runs.
 TEST(Planner, prices_of_programs_choose_between_plans) {
   const circuit::Circuit c = circuit::make_family("random", 30);
-  PlanOptions options;
-  options.cost.tile_qubits = 13;
-  options.cost.row_bits = 3;
-  options.cost.bandwidth = 1e9;
+  PlanOptions options = costly_passes();
   options.effort = Effort::kRepeated;
   const auto num_passes = [&](const ProgramPrices* programs) {
     options.cost.programs = programs;
