@@ -1,6 +1,8 @@
 """What the benches share: families of circuits, circuits as lists of gates, and the machine they run on."""
 import json
 import math
+import os
+import platform
 import random
 import re
 import subprocess
@@ -48,3 +50,9 @@ def machine_of(program):
 
 def today():
     return time.strftime("%Y-%m-%d")
+
+
+def cpu_name():
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        names = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
+    return f"{names[0] if names else platform.machine()}, {os.cpu_count()} cores"

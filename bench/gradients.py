@@ -1,91 +1,46 @@
 #!/usr/bin/env python3
-"""gradients.py [--qubits 8 12 16 20 24] [--layers 2] [--threads N] [--device cuda] [--json FILE]: values and gradients, beside PennyLane's lightning.qubit.
+"""gradients.py [--qubits 8 12 16 20 24] [--layers 2] [--threads N] [--device cuda] [--peers NAME...] [--json FILE]: values and gradients, beside other packages.
 
 Strongly entangling layers (RZ RY RZ on every qubit, a ring of CX whose range grows with the layer) and the Hamiltonian of an Ising chain in a
-field. Both packages compute the same numbers first, to 1e-9; then each is timed in this process, the median of several calls: wall-clock time, and
-the time of the processor where --cpu is given (on a machine that others use). Lightning is called at the level of its device, without the QNode around
-it. Without PennyLane only our own columns are filled. A batch of 100 sets of values at 8 qubits comes last.
+field, in double precision. Peers are lightning.qubit, Qulacs, scaluq, MindQuantum and TensorCircuit-NG on JAX (bench/peers/gradient_peers.py); one
+that is not installed is named and left out. Every package computes the same numbers first, to 1e-9; then each is timed in this process, the median
+of several calls: wall-clock time, and the time of the processor where --cpu is given (on a machine that others use). A batch of 100 sets of values
+at 8 qubits comes last: peers that have no batches take one set after the other.
+
+--json replaces the rows of the circuits measured now in a file that is there, and keeps its others.
 """
 import argparse
 import json
 import os
-import platform
 import statistics
 import sys
 import time
+import warnings
+from importlib.metadata import version
+from pathlib import Path
 
-import numpy as np
-import tilewave as tw
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE / "peers"))
 
+import numpy as np  # noqa: E402
+import tilewave as tw  # noqa: E402
 
-def ranges(n, layers):
-    return [layer % (n - 1) + 1 for layer in range(layers)]
+from circuits import cpu_name, today  # noqa: E402
+from gradient_peers import PEERS, gates, terms  # noqa: E402
+
+MOST_OFF = 1e-9
 
 
 def our_circuit(n, layers):
-    theta = iter(tw.parameters("w", 3 * n * layers))
+    theta = tw.parameters("w", 3 * n * layers)
     circuit = tw.Circuit(n)
-    for reach in ranges(n, layers):
-        for q in range(n):
-            circuit.rz(next(theta), q).ry(next(theta), q).rz(next(theta), q)
-        for q in range(n):
-            circuit.cx(q, (q + reach) % n)
+    for name, qubits, at in gates(n, layers):
+        getattr(circuit, name)(*([] if at is None else [theta[at]]), *qubits)
     return circuit
 
 
 def hamiltonian(n):
-    return {**{f"Z{k} Z{k + 1}": 1.0 for k in range(n - 1)}, **{f"X{k}": 0.5 for k in range(n)}}
-
-
-class Lightning:
-    def __init__(self, n, layers):
-        import pennylane as qml
-        from pennylane.devices import ExecutionConfig
-        self.qml, self.n, self.layers = qml, n, layers
-        self.device = qml.device("lightning.qubit", wires=n)
-        self.config = ExecutionConfig(gradient_method="adjoint", use_device_jacobian_product=False)
-        self.sum = qml.Hamiltonian([1.0] * (n - 1) + [0.5] * n,
-                                   [qml.Z(k) @ qml.Z(k + 1) for k in range(n - 1)] + [qml.X(k) for k in range(n)])
-
-    def tape(self, values):
-        qml, w, operations = self.qml, iter(values), []
-        for reach in ranges(self.n, self.layers):
-            for q in range(self.n):
-                operations += [qml.RZ(next(w), q), qml.RY(next(w), q), qml.RZ(next(w), q)]
-            operations += [qml.CNOT([q, (q + reach) % self.n]) for q in range(self.n)]
-        tape = qml.tape.QuantumScript(operations, [qml.expval(self.sum)])
-        tape.trainable_params = list(range(len(values)))
-        return tape
-
-    def value(self, tape):
-        return float(self.device.execute([tape], self.config)[0])
-
-    def value_and_grad(self, tape):
-        (value,), (gradient,) = self.device.execute_and_compute_derivatives([tape], self.config)
-        return float(np.squeeze(value)), np.array([float(g) for g in gradient])
-
-    def batch(self, values):
-        """Forward values by broadcasting, through a QNode as people write it."""
-        qml = self.qml
-
-        @qml.qnode(self.device, diff_method="adjoint")
-        def energy(w):
-            at = 0
-            for reach in ranges(self.n, self.layers):
-                for q in range(self.n):
-                    qml.RZ(w[:, at], q), qml.RY(w[:, at + 1], q), qml.RZ(w[:, at + 2], q)
-                    at += 3
-                for q in range(self.n):
-                    qml.CNOT([q, (q + reach) % self.n])
-            return qml.expval(self.sum)
-
-        return energy(values)
-
-
-def cpu_name():
-    with open("/proc/cpuinfo", encoding="utf-8") as file:
-        names = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
-    return f"{names[0] if names else platform.machine()}, {os.cpu_count()} cores"
+    return {" ".join(f"{letter}{q}" for q, letter in term.items()): coefficient for coefficient, term in terms(n)}
 
 
 def median_ms(call, clock, seconds):
@@ -98,78 +53,116 @@ def median_ms(call, clock, seconds):
     return statistics.median(times)
 
 
-def main():
+def check(what, peer, off):
+    if not off <= MOST_OFF:
+        sys.exit(f"error: {what}: {peer.name} and Tilewave differ by {off:.1e}")
+
+
+class Bench:
+    def __init__(self, arguments, peers):
+        self.a, self.peers = arguments, list(peers)
+        self.clock = time.process_time if arguments.cpu else time.perf_counter
+
+    def ms(self, call):
+        return median_ms(call, self.clock, self.a.seconds)
+
+    def made(self, n):
+        """The peers that are there and take so many qubits."""
+        for kind in list(self.peers):
+            if n > kind.most_qubits:
+                continue
+            try:
+                yield kind(n, self.a.layers, self.a.threads)
+            except ImportError as problem:
+                print(f"{kind.name} is left out: {problem} (pip install {kind.package})", file=sys.stderr)
+                self.peers.remove(kind)
+
+    def row(self, n):
+        circuit, values = our_circuit(n, self.a.layers), np.random.default_rng(1).normal(size=3 * n * self.a.layers)
+        f = circuit.compile(hamiltonian(n), threads=self.a.threads, device=self.a.device)
+        row = {"circuit": f"strongly_entangling_{n}x{self.a.layers}", "qubits": n, "parameters": len(values), "date": today(), "peers": {}}
+        energy, gradient = f.value_and_grad(values)
+        for peer in self.made(n):
+            ready = peer.prepare(values)
+            other, other_gradient = peer.value_and_grad(ready)
+            check(row["circuit"], peer, max(abs(energy - other), abs(energy - peer.value(ready)), np.abs(gradient - other_gradient).max()))
+            row["peers"][peer.name] = {"value_ms": self.ms(lambda: peer.value(ready)), "value_and_grad_ms": self.ms(lambda: peer.value_and_grad(ready))}
+        bound = circuit.bind(values)
+        tw.State(bound, threads=self.a.threads, device=self.a.device)
+        row["forward_run_ms"] = self.ms(lambda: tw.State(bound, threads=self.a.threads, device=self.a.device))
+        row["value_ms"] = self.ms(lambda: f.expectation(values))
+        row["value_and_grad_ms"] = self.ms(lambda: f.value_and_grad(values))
+        return row
+
+    def batch_row(self, n=8):
+        sets = self.a.sets
+        circuit, values = our_circuit(n, self.a.layers), np.random.default_rng(2).normal(size=(sets, 3 * n * self.a.layers))
+        f = circuit.compile(hamiltonian(n), threads=self.a.threads, device=self.a.device)
+        row = {"circuit": f"strongly_entangling_{n}x{self.a.layers}", "qubits": n, "sets": sets, "date": today(), "peers": {}}
+        energies, gradients = f.value_and_grad(values)
+        for peer in self.made(n):
+            ready = peer.prepare_batch(values)
+            found = peer.batch_value_and_grad(ready)
+            check(f"{sets} sets at {n} qubits", peer,
+                  max(max(abs(e - energies[k]), np.abs(g - gradients[k]).max()) for k, (e, g) in enumerate(found)))
+            times = row["peers"][peer.name] = {"value_and_grad_ms": self.ms(lambda: peer.batch_value_and_grad(ready))}
+            if hasattr(peer, "broadcast"):
+                check(f"{sets} sets at {n} qubits", peer, np.abs(np.asarray(peer.broadcast(values)) - energies).max())
+                times["broadcast_value_ms"] = self.ms(lambda: peer.broadcast(values))
+        row["value_ms"] = self.ms(lambda: f.expectation(values))
+        row["value_and_grad_ms"] = self.ms(lambda: f.value_and_grad(values))
+        return row
+
+
+def show(row):
+    own = row["value_and_grad_ms"]
+    name = row["circuit"] + (f", {row['sets']} sets" if "sets" in row else "")
+    run = f", run {row['forward_run_ms']:.3g} ms" if "forward_run_ms" in row else ""
+    print(f"{name}: value {row['value_ms']:.3g} ms, with gradient {own:.3g} ms{run}; with gradient " + ", ".join(
+        f"{peer} {times['value_and_grad_ms']:.3g} ms ({times['value_and_grad_ms'] / own:.1f}x)" for peer, times in row["peers"].items()), flush=True)
+
+
+def write(path, report):
+    """Rows of other circuits stay."""
+    key = lambda row: (row["circuit"], row.get("sets", 0))
+    path = Path(path)
+    kept = json.loads(path.read_text()) if path.exists() else {"rows": []}
+    now = {key(row) for row in report["rows"]}
+    report["rows"] = sorted(report["rows"] + [row for row in kept["rows"] if key(row) not in now], key=lambda row: ("sets" in row, row["qubits"]))
+    report["versions"] = {**kept.get("versions", {}), **report["versions"]}
+    path.write_text(json.dumps(report, indent=1) + "\n")
+
+
+def main(words=None):
+    names = [kind.name for kind in PEERS]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--qubits", type=int, nargs="+", default=[8, 12, 16, 20, 24])
+    parser.add_argument("--qubits", type=int, nargs="*", default=[8, 12, 16, 20, 24])
     parser.add_argument("--layers", type=int, default=2)
-    parser.add_argument("--threads", type=int, default=0, help="of both packages (0: all)")
+    parser.add_argument("--threads", type=int, default=0, help="of all packages (0: all)")
     parser.add_argument("--seconds", type=float, default=2.0, help="until so long; three calls at least, but no more than five times as long")
     parser.add_argument("--cpu", action="store_true", help="time of the processor instead of wall-clock time")
     parser.add_argument("--device", default="cpu", help="ours: cpu, cuda or cuda:<index>")
-    parser.add_argument("--sets", type=int, default=100, help="of the batch")
+    parser.add_argument("--peers", nargs="*", choices=names, metavar="NAME", default=names, help=f"of {', '.join(names)} (all)")
+    parser.add_argument("--sets", type=int, default=100, help="of the batch; 0: no batch")
     parser.add_argument("--json", help="write the rows here")
-    a = parser.parse_args()
+    a = parser.parse_args(words)
     if a.threads:
-        os.environ["OMP_NUM_THREADS"] = str(a.threads)  # read when lightning starts its first thread
-    clock = time.process_time if a.cpu else time.perf_counter
-    try:
-        import pennylane  # noqa: F401
-        has_lightning = True
-    except ImportError:
-        has_lightning = False
-        print("PennyLane is not installed: only our own times", file=sys.stderr)
-    rows = []
-    print(f"{platform.machine()}, {os.cpu_count()} processors, {'processor' if a.cpu else 'wall-clock'} milliseconds, medians")
-    print(f"{'':28}{'value':>12}{'value+grad':>12}{'lightning':>12}{'and grad':>12}{'gain':>8}{'forward run':>13}{'ratio':>7}")
+        os.environ["OMP_NUM_THREADS"] = str(a.threads)  # read when a peer starts its first thread
+    os.environ.setdefault("OMP_PROC_BIND", "false")  # of which scaluq would speak otherwise
+    warnings.filterwarnings("ignore", module="tensorcircuit|jax")
+    bench, rows = Bench(a, [kind for kind in PEERS if kind.name in a.peers]), []
+    print(f"{cpu_name()}; {'processor' if a.cpu else 'wall-clock'} milliseconds, medians", flush=True)
     for n in a.qubits:
-        circuit, values = our_circuit(n, a.layers), np.random.default_rng(1).normal(size=3 * n * a.layers)
-        f = circuit.compile(hamiltonian(n), threads=a.threads, device=a.device)
-        row = {"circuit": f"strongly_entangling_{n}x{a.layers}", "qubits": n, "parameters": len(values)}
-        energy, gradient = f.value_and_grad(values)
-        if has_lightning:
-            peer = Lightning(n, a.layers)
-            tape = peer.tape(values)
-            other, other_gradient = peer.value_and_grad(tape)
-            off = max(abs(energy - other), np.abs(gradient - other_gradient).max())
-            if off > 1e-9:
-                sys.exit(f"{row['circuit']}: the packages differ by {off}")
-            row["lightning_value_ms"] = median_ms(lambda: peer.value(tape), clock, a.seconds)
-            row["lightning_value_and_grad_ms"] = median_ms(lambda: peer.value_and_grad(tape), clock, a.seconds)
-        bound = circuit.bind(values)
-        tw.State(bound, threads=a.threads, device=a.device)
-        row["forward_run_ms"] = median_ms(lambda: tw.State(bound, threads=a.threads, device=a.device), clock, a.seconds)
-        row["value_ms"] = median_ms(lambda: f.expectation(values), clock, a.seconds)
-        row["value_and_grad_ms"] = median_ms(lambda: f.value_and_grad(values), clock, a.seconds)
-        own, theirs = row["value_and_grad_ms"], row.get("lightning_value_and_grad_ms", float("nan"))
-        print(f"{row['circuit']:28}{row['value_ms']:12.3f}{own:12.3f}{row.get('lightning_value_ms', float('nan')):12.3f}{theirs:12.3f}"
-              f"{theirs / own:7.1f}x{row['forward_run_ms']:13.3f}{own / row['forward_run_ms']:7.2f}")
-        rows.append(row)
-    n, sets = 8, a.sets
-    circuit, values = our_circuit(n, a.layers), np.random.default_rng(2).normal(size=(sets, 3 * n * a.layers))
-    f = circuit.compile(hamiltonian(n), threads=a.threads, device=a.device)
-    row = {"circuit": f"strongly_entangling_{n}x{a.layers}", "qubits": n, "sets": sets}
-    energies, gradients = f.value_and_grad(values)
-    if has_lightning:
-        peer = Lightning(n, a.layers)
-        tapes = [peer.tape(v) for v in values]
-        checked = [peer.value_and_grad(tape) for tape in tapes[:5]]
-        off = max(max(abs(e - energies[k]), np.abs(g - gradients[k]).max()) for k, (e, g) in enumerate(checked))
-        off = max(off, np.abs(np.asarray(peer.batch(values)) - energies).max())
-        if off > 1e-9:
-            sys.exit(f"batch: the packages differ by {off}")
-        row["lightning_broadcast_value_ms"] = median_ms(lambda: peer.batch(values), clock, a.seconds)
-        row["lightning_value_ms"] = median_ms(lambda: [peer.value(tape) for tape in tapes], clock, a.seconds)
-        row["lightning_value_and_grad_ms"] = median_ms(lambda: [peer.value_and_grad(tape) for tape in tapes], clock, a.seconds)
-    row["value_ms"] = median_ms(lambda: f.expectation(values), clock, a.seconds)
-    row["value_and_grad_ms"] = median_ms(lambda: f.value_and_grad(values), clock, a.seconds)
-    rows.append(row)
-    print(f"{sets} sets at {n} qubits: " + ", ".join(f"{k[:-3]} {v:.3f}" for k, v in row.items() if k.endswith("_ms")))
+        rows.append(bench.row(n))
+        show(rows[-1])
+    if a.sets:
+        rows.append(bench.batch_row())
+        show(rows[-1])
     if a.json:
-        with open(a.json, "w", encoding="utf-8") as file:
-            json.dump({"command": " ".join(["bench/gradients.py", *sys.argv[1:]]), "machine": {"cpu": cpu_name()},
-                       "date": time.strftime("%Y-%m-%d"), "threads": a.threads, "device": a.device, "clock": "processor" if a.cpu else "wall-clock",
-                       "rows": rows}, file, indent=1)
-            file.write("\n")
+        packages = {kind.package: version(kind.package) for kind in bench.peers}
+        command = " ".join(["bench/gradients.py", *(sys.argv[1:] if words is None else map(str, words))])
+        write(a.json, {"command": command, "machine": {"cpu": cpu_name()}, "threads": a.threads, "device": a.device,
+                       "clock": "processor" if a.cpu else "wall-clock", "versions": packages, "rows": rows})
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ measurements that a bench wrote, so no number is typed twice:
     h200, h200-questions bench/baselines/h200_statevec.json, the lines of tests/gpu/gpu_bench
     doors                bench/baselines/cpu_doors.json, by bench/doors.py
     gradients            bench/baselines/cpu_gradients.json, by bench/gradients.py
+    nvidia-suite         bench/baselines/cpu_nvidia_suite.json, by bench/peers/nvidia_suite.py compare
     h200-first-run       bench/baselines/h200_first_run.json
     h100                 bench/baselines/h100_bench.json, by `tilewave bench --json`
     gpu-peers, gpu-peers-shots
@@ -127,18 +128,38 @@ def doors_table(report):
 
 
 def gradients_table(report):
-    """Value and gradient beside lightning.qubit."""
+    """Value and gradient beside other packages."""
+    peers = list(dict.fromkeys(name for row in report["rows"] for name in row["peers"]))
     cells = []
     for r in report["rows"]:
         name = r["circuit"] + (f", {r['sets']} sets" if "sets" in r else "")
-        own, peer = r["value_and_grad_ms"], r["lightning_value_and_grad_ms"]
-        run = r.get("forward_run_ms")
-        cells.append([name, digits(r["value_ms"]), digits(own), digits(r["lightning_value_ms"]), digits(peer), f"{peer / own:.0f}x",
-                      digits(run) if run else "", f"{own / run:.1f}" if run else ""])
+        own, run = r["value_and_grad_ms"], r.get("forward_run_ms")
+        beside = [f"{digits(t['value_and_grad_ms'])} ({digits(t['value_and_grad_ms'] / own)}x)" if (t := r["peers"].get(peer)) else "-" for peer in peers]
+        cells.append([name, digits(r["value_ms"]), f"**{digits(own)}**", *beside, digits(run) if run else "", f"{own / run:.1f}" if run else ""])
     threads = f"{report['threads']} thread" + ("s" if report["threads"] != 1 else "") if report["threads"] else "all threads"
-    return [f"{report['machine']['cpu']}, {threads}; {report['date']}. Double precision, {report['clock']} milliseconds, medians; the last columns are "
-            "a run of the bound circuit by `tw.State`, and value and gradient over it.", "", f"Repeat with `{report['command']}`.", "",
-            *table(["circuit", "value", "value and gradient", "lightning.qubit, value", "value and gradient", "gain", "run", "ratio"], cells)]
+    versions = ", ".join(f"{name} {number}" for name, number in report["versions"].items())
+    dates = " to ".join(sorted({row["date"] for row in report["rows"]}))
+    return [f"{report['machine']['cpu']}, {threads}; {dates}; {versions}. Double precision, {report['clock']} milliseconds, medians; of the peers value and gradient, "
+            "in brackets over ours. The last columns are a run of the bound circuit by `tw.State`, and value and gradient over it.", "",
+            f"Repeat with `{report['command']}`.", "",
+            *table(["circuit", "value", "**value and gradient**", *peers, "run", "ratio"], cells)]
+
+
+def nvidia_suite_table(report):
+    """The benchmarks of NVIDIA's package, by its own times."""
+    peers = list(report["rows"][0]["apart"])
+    cells = []
+    for row in report["rows"]:
+        line = [f"{row['benchmark']}_{row['qubits']}"]
+        for peer in peers:
+            times = row["times"]["statevector"]
+            [own] = [t for name, t in times.items() if name.endswith(f"for {peer}")]
+            line += [ms(times[peer]), f"**{ms(own)}**", f"{times[peer]['median_s'] / own['median_s']:.0f}x"]
+        cells.append(line)
+    versions = ", ".join(f"{k} {v}" for k, v in report["versions"].items())
+    titles = ["benchmark", *(title for peer in peers for title in (peer, "tilewave", "times slower"))]
+    return [f"{report['machine']['cpu']}, {report['threads']} thread{'s' if report['threads'] > 1 else ''}; {report['date']}; {versions}. {report['precision'].capitalize()} precision, final states, "
+            "milliseconds, medians of rounds.", "", f"Repeat with `{report['command']}`.", "", *table(titles, cells)]
 
 
 def title_of(row):
@@ -250,6 +271,7 @@ TABLES = {
     "first-run": lambda: first_run_table(read(BASELINES / "cpu_first_run.json")),
     "doors": lambda: doors_table(read(BASELINES / "cpu_doors.json")),
     "gradients": lambda: gradients_table(read(BASELINES / "cpu_gradients.json")),
+    "nvidia-suite": lambda: nvidia_suite_table(read(BASELINES / "cpu_nvidia_suite.json")),
     "h200": lambda: gpu_table(read(BASELINES / "h200_statevec.json")),
     "h200-questions": lambda: gpu_questions_table(read(BASELINES / "h200_statevec.json")),
     "h200-first-run": lambda: gpu_first_run_table(read(BASELINES / "h200_first_run.json")),
