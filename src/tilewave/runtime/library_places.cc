@@ -2,7 +2,9 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 namespace tilewave::runtime {
 namespace {
@@ -51,6 +53,19 @@ std::vector<std::string> library_places(const char* variable, const std::string&
   }
   for (const std::string& folder : folders) places.push_back(folder + "/" + name);
   return places;
+}
+
+std::vector<std::string> nvrtc_places(std::initializer_list<int> versions) {
+  std::vector<std::string> all;
+  for (const int version : versions) {
+    const std::string number = std::to_string(version);
+    for (std::string& file : library_places(
+             "TILEWAVE_NVRTC", "libnvrtc.so." + number,
+             {"nvidia/cu" + number + "/lib", "nvidia/cuda_nvrtc/lib"}, {"/usr/local/cuda/lib64"})) {
+      if (std::find(all.begin(), all.end(), file) == all.end()) all.push_back(std::move(file));
+    }
+  }
+  return all;
 }
 
 void* open_first(const std::vector<std::string>& files, std::string* why, Symbols symbols) {

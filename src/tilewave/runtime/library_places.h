@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,10 @@ std::filesystem::path program_file();
 std::vector<std::string> library_places(const char* variable, const std::string& name,
                                         const std::vector<std::string>& python_folders,
                                         const std::vector<std::string>& folders);
+
+/// Files of NVRTC, the compiler of CUDA that is called at run time, to try in turn: the one that TILEWAVE_NVRTC names, and no other;
+/// else for each of these versions of CUDA the system's, that of NVIDIA's Python package, and the toolkit's in /usr/local/cuda.
+std::vector<std::string> nvrtc_places(std::initializer_list<int> versions);
 
 enum class Symbols : std::uint8_t { kOwn, kForAll };  ///< whether libraries opened later see them
 

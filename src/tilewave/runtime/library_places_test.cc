@@ -28,6 +28,19 @@ TEST(LibraryPlaces, OnlyAPackageHasNeighbours) {
   EXPECT_TRUE(program_file().is_absolute());
 }
 
+// Passes and maps look for NVRTC in the same places, and the variable is for both.
+TEST(LibraryPlaces, OfNvrtc) {
+  const char* const before = std::getenv("TILEWAVE_NVRTC");
+  const std::string kept = before ? before : "";
+  unsetenv("TILEWAVE_NVRTC");
+  EXPECT_EQ(nvrtc_places({13, 12}),
+            (Places{"libnvrtc.so.13", "/usr/local/cuda/lib64/libnvrtc.so.13", "libnvrtc.so.12",
+                    "/usr/local/cuda/lib64/libnvrtc.so.12"}));
+  setenv("TILEWAVE_NVRTC", "/somewhere/libnvrtc.so", 1);
+  EXPECT_EQ(nvrtc_places({13, 12}), Places{"/somewhere/libnvrtc.so"});
+  before ? setenv("TILEWAVE_NVRTC", kept.c_str(), 1) : unsetenv("TILEWAVE_NVRTC");
+}
+
 TEST(LibraryPlaces, TheFirstThatCanBeOpenedIsTaken) {
   std::string why = "before";
   EXPECT_NE(open_first({"/nonexistent/a.so", "libm.so.6"}, &why), nullptr);

@@ -11,6 +11,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/field/jit/recent.h"
+#include "tilewave/runtime/library_places.h"
 
 namespace tilewave::field {
 namespace {
@@ -19,14 +20,13 @@ using Address = unsigned long long;  // CUdeviceptr
 
 class Library {
  public:
-  Library(std::initializer_list<const char*> names, const char* what, const char* advice)
+  Library(const std::vector<std::string>& files, const char* what, const char* advice)
       : what_(what) {
-    for (const char* name : names) {
-      handle_ = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-      if (handle_ != nullptr) return;
-    }
-    throw Error(ExitCode::kResources,
-                std::string(what) + " cannot be loaded (" + *names.begin() + "): " + advice);
+    std::string why;
+    handle_ = runtime::open_first(files, &why);
+    if (handle_ == nullptr)
+      throw Error(ExitCode::kResources,
+                  std::string(what) + " cannot be loaded (" + why + "): " + advice);
   }
   /// Leaves the function null where the library lacks it.
   template <class F>
@@ -118,9 +118,9 @@ struct Driver {
 
 // Source to machine code.
 std::vector<char> compile(const std::string& source, int major, int minor) {
-  const Library lib({"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"},
-                    "the CUDA run-time compiler NVRTC",
-                    "maps on a device need it: use --device cpu, or install the CUDA toolkit");
+  const Library lib(runtime::nvrtc_places({13, 12}), "the CUDA run-time compiler NVRTC",
+                    "maps on a device need it: use --device cpu, or install it (pip install "
+                    "nvidia-cuda-nvrtc, or the CUDA toolkit)");
   int (*create)(void**, const char*, const char*, int, const char* const*, const char* const*);
   int (*build)(void*, int, const char* const*);
   int (*log_size)(void*, std::size_t*);

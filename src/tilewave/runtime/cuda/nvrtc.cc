@@ -13,11 +13,7 @@ constexpr int kSuccess = 0;
 
 /// The library, or null: of the toolkit this program was built with, or NVIDIA's Python package of the same version.
 void* open_library(std::string& why) {
-  const std::string major = std::to_string(CUDART_VERSION / 1000);
-  return open_first(library_places("TILEWAVE_NVRTC", "libnvrtc.so." + major,
-                                   {"nvidia/cu" + major + "/lib", "nvidia/cuda_nvrtc/lib"},
-                                   {"/usr/local/cuda/lib64"}),
-                    &why);
+  return open_first(nvrtc_places({CUDART_VERSION / 1000}), &why);
 }
 
 }  // namespace
