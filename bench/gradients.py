@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
-"""gradients.py [--qubits 8 12 16 20 24] [--layers 2] [--threads N] [--device cuda] [--peers NAME...] [--json FILE]: values and gradients, beside other packages.
+"""gradients.py [--qubits 8 12 16 20 24] [--layers 2] [--threads N] [--device cuda] [--peers NAME...] [--json FILE]:
+values and gradients, beside other packages.
 
-Strongly entangling layers (RZ RY RZ on every qubit, a ring of CX whose range grows with the layer) and the Hamiltonian of an Ising chain in a
-field, in double precision. Peers are lightning.qubit, Qulacs, scaluq, MindQuantum and TensorCircuit-NG on JAX (bench/peers/gradient_peers.py); one
-that is not installed is named and left out. Every package computes the same numbers first, to 1e-9; then each is timed in this process, the median
-of several calls: wall-clock time, and the time of the processor where --cpu is given (on a machine that others use). A batch of 100 sets of values
-at 8 qubits comes last: peers that have no batches take one set after the other.
+Strongly entangling layers (RZ RY RZ on every qubit, a ring of CX whose range grows with the layer) and the
+Hamiltonian of an Ising chain in a field, in double precision. Peers are lightning.qubit, Qulacs, scaluq,
+MindQuantum and TensorCircuit-NG on JAX (bench/peers/gradient_peers.py); one that is not installed is named and
+left out. Every package computes the same numbers first, to 1e-9; then each is timed in this process, the median
+of several calls: wall-clock time, and the time of the processor where --cpu is given (on a machine that others
+use). A batch of 100 sets of values at 8 qubits comes last: peers that have no batches take one set after the
+other.
 
 --json replaces the rows of the circuits measured now in a file that is there, and keeps its others.
 """
+
 import argparse
 import json
 import os
@@ -45,8 +49,11 @@ def hamiltonian(n):
 
 def median_ms(call, clock, seconds):
     times, begin = [], time.perf_counter()
-    while not times or (len(times) < 3 and time.perf_counter() < begin + 5 * seconds) or (
-            time.perf_counter() < begin + seconds and len(times) < 200):
+    while (
+        not times
+        or (len(times) < 3 and time.perf_counter() < begin + 5 * seconds)
+        or (time.perf_counter() < begin + seconds and len(times) < 200)
+    ):
         start = clock()
         call()
         times.append(1e3 * (clock() - start))
@@ -80,13 +87,26 @@ class Bench:
     def row(self, n):
         circuit, values = our_circuit(n, self.a.layers), np.random.default_rng(1).normal(size=3 * n * self.a.layers)
         f = circuit.compile(hamiltonian(n), threads=self.a.threads, device=self.a.device)
-        row = {"circuit": f"strongly_entangling_{n}x{self.a.layers}", "qubits": n, "parameters": len(values), "date": today(), "peers": {}}
+        row = {
+            "circuit": f"strongly_entangling_{n}x{self.a.layers}",
+            "qubits": n,
+            "parameters": len(values),
+            "date": today(),
+            "peers": {},
+        }
         energy, gradient = f.value_and_grad(values)
         for peer in self.made(n):
             ready = peer.prepare(values)
             other, other_gradient = peer.value_and_grad(ready)
-            check(row["circuit"], peer, max(abs(energy - other), abs(energy - peer.value(ready)), np.abs(gradient - other_gradient).max()))
-            row["peers"][peer.name] = {"value_ms": self.ms(lambda: peer.value(ready)), "value_and_grad_ms": self.ms(lambda: peer.value_and_grad(ready))}
+            check(
+                row["circuit"],
+                peer,
+                max(abs(energy - other), abs(energy - peer.value(ready)), np.abs(gradient - other_gradient).max()),
+            )
+            row["peers"][peer.name] = {
+                "value_ms": self.ms(lambda: peer.value(ready)),
+                "value_and_grad_ms": self.ms(lambda: peer.value_and_grad(ready)),
+            }
         bound = circuit.bind(values)
         tw.State(bound, threads=self.a.threads, device=self.a.device)
         row["forward_run_ms"] = self.ms(lambda: tw.State(bound, threads=self.a.threads, device=self.a.device))
@@ -96,15 +116,26 @@ class Bench:
 
     def batch_row(self, n=8):
         sets = self.a.sets
-        circuit, values = our_circuit(n, self.a.layers), np.random.default_rng(2).normal(size=(sets, 3 * n * self.a.layers))
+        circuit, values = our_circuit(n, self.a.layers), np.random.default_rng(2).normal(
+            size=(sets, 3 * n * self.a.layers)
+        )
         f = circuit.compile(hamiltonian(n), threads=self.a.threads, device=self.a.device)
-        row = {"circuit": f"strongly_entangling_{n}x{self.a.layers}", "qubits": n, "sets": sets, "date": today(), "peers": {}}
+        row = {
+            "circuit": f"strongly_entangling_{n}x{self.a.layers}",
+            "qubits": n,
+            "sets": sets,
+            "date": today(),
+            "peers": {},
+        }
         energies, gradients = f.value_and_grad(values)
         for peer in self.made(n):
             ready = peer.prepare_batch(values)
             found = peer.batch_value_and_grad(ready)
-            check(f"{sets} sets at {n} qubits", peer,
-                  max(max(abs(e - energies[k]), np.abs(g - gradients[k]).max()) for k, (e, g) in enumerate(found)))
+            check(
+                f"{sets} sets at {n} qubits",
+                peer,
+                max(max(abs(e - energies[k]), np.abs(g - gradients[k]).max()) for k, (e, g) in enumerate(found)),
+            )
             times = row["peers"][peer.name] = {"value_and_grad_ms": self.ms(lambda: peer.batch_value_and_grad(ready))}
             if hasattr(peer, "broadcast"):
                 check(f"{sets} sets at {n} qubits", peer, np.abs(np.asarray(peer.broadcast(values)) - energies).max())
@@ -118,8 +149,14 @@ def show(row):
     own = row["value_and_grad_ms"]
     name = row["circuit"] + (f", {row['sets']} sets" if "sets" in row else "")
     run = f", run {row['forward_run_ms']:.3g} ms" if "forward_run_ms" in row else ""
-    print(f"{name}: value {row['value_ms']:.3g} ms, with gradient {own:.3g} ms{run}; with gradient " + ", ".join(
-        f"{peer} {times['value_and_grad_ms']:.3g} ms ({times['value_and_grad_ms'] / own:.1f}x)" for peer, times in row["peers"].items()), flush=True)
+    print(
+        f"{name}: value {row['value_ms']:.3g} ms, with gradient {own:.3g} ms{run}; with gradient "
+        + ", ".join(
+            f"{peer} {times['value_and_grad_ms']:.3g} ms ({times['value_and_grad_ms'] / own:.1f}x)"
+            for peer, times in row["peers"].items()
+        ),
+        flush=True,
+    )
 
 
 def write(path, report):
@@ -128,7 +165,10 @@ def write(path, report):
     path = Path(path)
     kept = json.loads(path.read_text()) if path.exists() else {"rows": []}
     now = {key(row) for row in report["rows"]}
-    report["rows"] = sorted(report["rows"] + [row for row in kept["rows"] if key(row) not in now], key=lambda row: ("sets" in row, row["qubits"]))
+    report["rows"] = sorted(
+        report["rows"] + [row for row in kept["rows"] if key(row) not in now],
+        key=lambda row: ("sets" in row, row["qubits"]),
+    )
     report["versions"] = {**kept.get("versions", {}), **report["versions"]}
     path.write_text(json.dumps(report, indent=1) + "\n")
 
@@ -139,10 +179,17 @@ def main(words=None):
     parser.add_argument("--qubits", type=int, nargs="*", default=[8, 12, 16, 20, 24])
     parser.add_argument("--layers", type=int, default=2)
     parser.add_argument("--threads", type=int, default=0, help="of all packages (0: all)")
-    parser.add_argument("--seconds", type=float, default=2.0, help="until so long; three calls at least, but no more than five times as long")
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=2.0,
+        help="until so long; three calls at least, but no more than five times as long",
+    )
     parser.add_argument("--cpu", action="store_true", help="time of the processor instead of wall-clock time")
     parser.add_argument("--device", default="cpu", help="ours: cpu, cuda or cuda:<index>")
-    parser.add_argument("--peers", nargs="*", choices=names, metavar="NAME", default=names, help=f"of {', '.join(names)} (all)")
+    parser.add_argument(
+        "--peers", nargs="*", choices=names, metavar="NAME", default=names, help=f"of {', '.join(names)} (all)"
+    )
     parser.add_argument("--sets", type=int, default=100, help="of the batch; 0: no batch")
     parser.add_argument("--json", help="write the rows here")
     a = parser.parse_args(words)
@@ -161,8 +208,18 @@ def main(words=None):
     if a.json:
         packages = {kind.package: version(kind.package) for kind in bench.peers}
         command = " ".join(["bench/gradients.py", *(sys.argv[1:] if words is None else map(str, words))])
-        write(a.json, {"command": command, "machine": {"cpu": cpu_name()}, "threads": a.threads, "device": a.device,
-                       "clock": "processor" if a.cpu else "wall-clock", "versions": packages, "rows": rows})
+        write(
+            a.json,
+            {
+                "command": command,
+                "machine": {"cpu": cpu_name()},
+                "threads": a.threads,
+                "device": a.device,
+                "clock": "processor" if a.cpu else "wall-clock",
+                "versions": packages,
+                "rows": rows,
+            },
+        )
 
 
 if __name__ == "__main__":

@@ -1,9 +1,12 @@
-"""Other packages that bench/gradients.py times: values and gradients of strongly entangling layers and an Ising chain, in double precision.
+"""Other packages that bench/gradients.py times: values and gradients of strongly entangling layers and an Ising
+chain, in double precision.
 
-Each is called as its own documentation has one call it, at the level where its host code is least. `prepare` is what it needs for one
-set of values and is not timed; `value` and `value_and_grad` are. Where a package gives a gradient without the value, both are computed,
-as a training needs them. An `__init__` that raises ImportError says that the package is not there.
+Each is called as its own documentation has one call it, at the level where its host code is least. `prepare` is
+what it needs for one set of values and is not timed; `value` and `value_and_grad` are. Where a package gives a
+gradient without the value, both are computed, as a training needs them. An `__init__` that raises ImportError
+says that the package is not there.
 """
+
 import numpy as np
 
 
@@ -12,7 +15,8 @@ def ranges(n, layers):
 
 
 def gates(n, layers):
-    """(name, qubits, number of the parameter or None) of RZ RY RZ on every qubit and a ring of CX whose range grows with the layer."""
+    """(name, qubits, number of the parameter or None) of RZ RY RZ on every qubit and a ring of CX whose range grows
+    with the layer."""
     at = 0
     for reach in ranges(n, layers):
         for q in range(n):
@@ -47,6 +51,7 @@ class Lightning(Peer):
     def __init__(self, n, layers, threads):
         import pennylane as qml
         from pennylane.devices import ExecutionConfig
+
         self.qml, self.n, self.layers = qml, n, layers
         self.device = qml.device("lightning.qubit", wires=n)
         self.config = ExecutionConfig(gradient_method="adjoint", use_device_jacobian_product=False)
@@ -57,7 +62,10 @@ class Lightning(Peer):
     def prepare(self, values):
         qml = self.qml
         kinds = {"rz": qml.RZ, "ry": qml.RY}
-        operations = [qml.CNOT(qubits) if at is None else kinds[name](values[at], qubits) for name, qubits, at in gates(self.n, self.layers)]
+        operations = [
+            qml.CNOT(qubits) if at is None else kinds[name](values[at], qubits)
+            for name, qubits, at in gates(self.n, self.layers)
+        ]
         tape = qml.tape.QuantumScript(operations, [qml.expval(self.sum)])
         tape.trainable_params = list(range(len(values)))
         return tape
@@ -85,10 +93,12 @@ class Lightning(Peer):
 
 class Qulacs(Peer):
     """Its angles have the opposite sign; `backprop` gives the gradient alone."""
+
     name, package = "Qulacs", "qulacs"
 
     def __init__(self, n, layers, threads):
         import qulacs
+
         self.circuit, self.state = qulacs.ParametricQuantumCircuit(n), qulacs.QuantumState(n)
         add = {"rz": self.circuit.add_parametric_RZ_gate, "ry": self.circuit.add_parametric_RY_gate}
         for name, qubits, at in gates(n, layers):
@@ -110,10 +120,12 @@ class Qulacs(Peer):
 
 class Scaluq(Peer):
     """Small states in its space of one thread, which is faster there."""
+
     name, package, serial_below = "scaluq", "scaluq", 13
 
     def __init__(self, n, layers, threads):
         import scaluq
+
         self.n, self.space = n, (scaluq.host_serial if n < self.serial_below else scaluq.default).f64
         made = scaluq.default.f64.gate
         self.circuit = scaluq.default.f64.Circuit()
@@ -122,8 +134,12 @@ class Scaluq(Peer):
                 self.circuit.add_gate(made.CX(first, *others))
             else:
                 self.circuit.add_param_gate({"rz": made.ParamRZ, "ry": made.ParamRY}[name](first), f"w{at}")
-        self.sum = self.space.Operator([scaluq.default.f64.PauliOperator(" ".join(f"{p} {q}" for q, p in term.items()), coefficient)
-                                       for coefficient, term in terms(n)])
+        self.sum = self.space.Operator(
+            [
+                scaluq.default.f64.PauliOperator(" ".join(f"{p} {q}" for q, p in term.items()), coefficient)
+                for coefficient, term in terms(n)
+            ]
+        )
 
     def prepare(self, values):
         return {f"w{k}": float(value) for k, value in enumerate(values)}
@@ -151,6 +167,7 @@ class MindQuantum(Peer):
     def __init__(self, n, layers, threads):
         import mindquantum as mq
         from mindquantum.simulator import Simulator
+
         made = {"rz": mq.RZ, "ry": mq.RY}
         circuit = mq.Circuit()
         for name, qubits, at in gates(n, layers):
@@ -161,7 +178,9 @@ class MindQuantum(Peer):
         self.sum = mq.Hamiltonian(operator).astype(mq.complex128)
         self.simulator = Simulator("mqvector", n, dtype=mq.complex128)
         self.plain, self.function = circuit, self.simulator.get_expectation_with_grad(self.sum, circuit)
-        self.encoded = self.simulator.get_expectation_with_grad(self.sum, circuit.copy().as_encoder(), parallel_worker=threads or None)
+        self.encoded = self.simulator.get_expectation_with_grad(
+            self.sum, circuit.copy().as_encoder(), parallel_worker=threads or None
+        )
         self.names = circuit.params_name
 
     def value(self, values):
@@ -181,16 +200,20 @@ class MindQuantum(Peer):
 
 
 class TensorCircuit(Peer):
-    """Compiled by JAX; the Hamiltonian is its product with a state without a matrix, and differentiation keeps the state behind every gate."""
+    """Compiled by JAX; the Hamiltonian is its product with a state, without a matrix, and differentiation keeps the
+    state behind every gate."""
+
     name, package, most_qubits = "TensorCircuit-NG", "tensorcircuit-ng", 20
 
     def __init__(self, n, layers, threads):
         import jax
         import tensorcircuit as tc
+
         jax.config.update("jax_enable_x64", True)
         tc.set_backend("jax")
         tc.set_dtype("complex128")
         import jax.numpy as jnp
+
         self.jax, self.jnp = jax, jnp
         code = {"X": 1, "Y": 2, "Z": 3}
         strings = [[code.get(term.get(q), 0) for q in range(n)] for _, term in terms(n)]

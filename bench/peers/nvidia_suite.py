@@ -1,23 +1,27 @@
 #!/usr/bin/env python3
-"""Tilewave as back ends of NVIDIA's public benchmark package, nv-quantum-benchmarks (version 0.6.1, of github.com/NVIDIA/cuQuantum).
+"""Tilewave as back ends of NVIDIA's public benchmark package, nv-quantum-benchmarks (version 0.6.1, of
+github.com/NVIDIA/cuQuantum).
 
     bench/peers/nvidia_suite.py circuit --frontend cirq --backend cirq-tilewave --benchmark qft --nqubits 20
     bench/peers/nvidia_suite.py compare --nqubits 20 --peers cirq aer
     bench/peers/nvidia_suite.py compare --nqubits 30 --device cuda --peers qsim-cusv aer-cusv
 
-The first is the package's own command, `nv-quantum-benchmarks`, to which four back ends are added: cirq-tilewave and
-qiskit-tilewave on the CPU, cirq-tilewave-cuda and qiskit-tilewave-cuda on one GPU (--ngpus 1). They take the package's options
---precision, --ncputhreads and --nshots, and the compute modes statevector, sampling, expectation and amplitude.
+The first is the package's own command, `nv-quantum-benchmarks`, to which four back ends are added: cirq-tilewave
+and qiskit-tilewave on the CPU, cirq-tilewave-cuda and qiskit-tilewave-cuda on one GPU (--ngpus 1). They take the
+package's options --precision, --ncputhreads and --nshots, and the compute modes statevector, sampling,
+expectation and amplitude.
 
-`compare` holds them against back ends of the package that have the same front end, on every benchmark of the package. Results are
-compared before anything is timed: all amplitudes of the final state, the expectation of the package's Pauli string, and how often each bit is
-one in a sample, which the peer's state tells. Times are those that the package measures, means of --repeats runs after --warmups;
-both take turns, --rounds times, and the median of the rounds counts. As in the package's back ends, what is converted or transpiled before a
-circuit runs is not in them; what a back end does anew for every run is, planning too. On a GPU the state stays there, as CUDA-Q's does.
+`compare` holds them against back ends of the package that have the same front end, on every benchmark of the
+package. Results are compared before anything is timed: all amplitudes of the final state, the expectation of a
+random Pauli string, and how often each bit is one in a sample, which the peer's state tells. Times are those that
+the package measures, means of --repeats runs after --warmups; both take turns, --rounds times, and the median of
+the rounds counts. As in the package's back ends, what is converted or transpiled before a circuit runs is not in
+them; what a back end does anew for every run is, planning too. On a GPU the state stays there, as CUDA-Q's does.
 
-The package is installed from its repository (`pip install ./benchmarks`, which needs cupy and nvtx to be importable, a GPU only for
-back ends on one), peers from PyPI: cirq-core, qiskit-aer, qsimcirq.
+The package is installed from its repository (`pip install ./benchmarks`, which needs cupy and nvtx to be
+importable, a GPU only for back ends on one), peers from PyPI: cirq-core, qiskit-aer, qsimcirq.
 """
+
 import argparse
 import json
 import logging
@@ -36,7 +40,15 @@ sys.path[:0] = [str(HERE.parent)]
 from circuits import cpu_name, today  # noqa: E402
 
 MODES = ["statevector", "sampling", "expectation", "amplitude"]
-FRONT_ENDS = {"cirq": "cirq", "qsim": "cirq", "qsim-cuda": "cirq", "qsim-cusv": "cirq", "aer": "qiskit", "aer-cuda": "qiskit", "aer-cusv": "qiskit"}
+FRONT_ENDS = {
+    "cirq": "cirq",
+    "qsim": "cirq",
+    "qsim-cuda": "cirq",
+    "qsim-cusv": "cirq",
+    "aer": "qiskit",
+    "aer-cuda": "qiskit",
+    "aer-cusv": "qiskit",
+}
 MOST_APART = {"single": 2e-5, "double": 1e-11}  # the norm of the difference of two states
 SHOTS = 1 << 14
 
@@ -44,11 +56,14 @@ SHOTS = 1 << 14
 def package(name):
     """A module of the package."""
     import importlib
+
     try:
         return importlib.import_module("nv_quantum_benchmarks" + name)
     except ImportError as problem:
-        sys.exit(f"error: nv_quantum_benchmarks is not usable: {problem}. Install it: git clone https://github.com/NVIDIA/cuQuantum && "
-                 "pip install --no-deps ./cuQuantum/benchmarks, and psutil, scipy, networkx, nvtx and cupy")
+        sys.exit(
+            f"error: nv_quantum_benchmarks is not usable: {problem}. Install it: git clone https://github.com/NVIDIA/cuQuantum && "
+            "pip install --no-deps ./cuQuantum/benchmarks, and psutil, scipy, networkx, nvtx and cupy"
+        )
 
 
 class TilewaveBackend:
@@ -59,7 +74,9 @@ class TilewaveBackend:
         if ngpus != (1 if on_gpu else 0):
             raise ValueError(f"this back end runs on {'one GPU: --ngpus 1' if on_gpu else 'the CPU: --ngpus 0'}")
         if on_gpu and not tw.built_with_cuda():
-            raise RuntimeError("this build of tilewave has no CUDA back end: install tilewave where nvcc is found, or a wheel with it")
+            raise RuntimeError(
+                "this build of tilewave has no CUDA back end: install tilewave where nvcc is found, or a wheel with it"
+            )
         self.version = tw.__version__
         self._convert, self._place = convert, place
         self._how = {"precision": precision, "device": "cuda" if on_gpu else "cpu", "threads": ncpu_threads}
@@ -70,7 +87,10 @@ class TilewaveBackend:
             raise ValueError(f"no compute mode '{compute_mode}': use {', '.join(MODES)}")
         self._mode, self._circuit = compute_mode, self._convert(circuit)
         n = self._circuit.num_qubits
-        self._observable = " ".join(f"{letter}{self._place(k, n)}" for k, letter in enumerate((pauli or [])[:n]) if letter != "I") or "I"
+        self._observable = (
+            " ".join(f"{letter}{self._place(k, n)}" for k, letter in enumerate((pauli or [])[:n]) if letter != "I")
+            or "I"
+        )
         return {"compute-mode": f"{compute_mode}()", "ncputhreads": self._how["threads"]}
 
     def pre_run(self, circuit, *args, **kwargs):
@@ -91,19 +111,30 @@ class TilewaveBackend:
 
 def back_ends():
     """{name: (what makes the back end, its default configuration)}."""
+
     def from_cirq(circuit):
         from tilewave.cirq import from_cirq
+
         return from_cirq(circuit)
 
     made = {}
-    for front_end, convert, place in (("cirq", from_cirq, lambda k, n: n - 1 - k), ("qiskit", tw.Circuit.from_qiskit, lambda k, n: k)):
+    for front_end, convert, place in (
+        ("cirq", from_cirq, lambda k, n: n - 1 - k),
+        ("qiskit", tw.Circuit.from_qiskit, lambda k, n: k),
+    ):
         for on_gpu in (False, True):
+
             def make(*arguments, convert=convert, place=place, on_gpu=on_gpu, **options):
                 return TilewaveBackend(*arguments, convert=convert, place=place, on_gpu=on_gpu, **options)
 
             made[f"{front_end}-tilewave{'-cuda' if on_gpu else ''}"] = make, {
-                "nshots": 1024, "nfused": None, "ngpus": int(on_gpu), "ncputhreads": os.cpu_count(), "precision": "single",
-                "compute_mode": "sampling"}
+                "nshots": 1024,
+                "nfused": None,
+                "ngpus": int(on_gpu),
+                "ncputhreads": os.cpu_count(),
+                "precision": "single",
+                "compute_mode": "sampling",
+            }
     return made
 
 
@@ -118,7 +149,8 @@ def register():
             on_cpu.add(name)
 
 
-# -- comparison --------------------------------------------------------------------------------------------------------------------
+# -- comparison ------------------------------------------------------------------------------------------------------
+
 
 def state_of(peer, circuit):
     """The final state of one of the package's back ends that is set up for statevector, by the simulator that it holds. The front
@@ -126,6 +158,7 @@ def state_of(peer, circuit):
     if not hasattr(peer, "transpiled_qc"):
         return np.asarray(peer.backend.simulate(peer.updated_circuit).final_state_vector)
     import qiskit
+
     # the package has the circuit optimised for its outcomes, which may exchange qubits and change phases
     whole = qiskit.transpile(circuit.remove_final_measurements(inplace=False), peer.backend, optimization_level=0)
     whole.save_statevector(label="statevector")
@@ -154,9 +187,15 @@ class Comparison:
         """What the package passes to its back ends."""
         on_gpu = name.endswith(("-cuda", "-cusv"))
         return (int(on_gpu), threads, precision), {
-            "nqubits": self.a.nqubits, "nfused": 2 if name.startswith("qsim") else None, "nhypersamples": 32, "cusvaer_global_index_bits": -1,
-            "cusvaer_p2p_device_bits": -1, "cusvaer_data_transfer_buffer_bits": 26, "cusvaer_comm_plugin_type": "mpi_auto",
-            "cusvaer_comm_plugin_soname": ""}
+            "nqubits": self.a.nqubits,
+            "nfused": 2 if name.startswith("qsim") else None,
+            "nhypersamples": 32,
+            "cusvaer_global_index_bits": -1,
+            "cusvaer_p2p_device_bits": -1,
+            "cusvaer_data_transfer_buffer_bits": 26,
+            "cusvaer_comm_plugin_type": "mpi_auto",
+            "cusvaer_comm_plugin_soname": "",
+        }
 
     def made(self, name, circuit, mode, pauli=None):
         arguments, options = self.options(name, self.a.precision, self.a.threads)
@@ -172,7 +211,9 @@ class Comparison:
             gates = self.benchmarks[benchmark]["benchmark"].generateGatesSequence(self.a.nqubits, config)
         except ValueError as problem:  # simon has an even number of qubits
             sys.exit(f"error: {problem}: choose another --nqubits, or --benchmarks")
-        circuit = package(".frontends").createFrontend(FRONT_ENDS[peer_name], self.a.nqubits, config).generateCircuit(gates)
+        circuit = (
+            package(".frontends").createFrontend(FRONT_ENDS[peer_name], self.a.nqubits, config).generateCircuit(gates)
+        )
         what = f"{benchmark}_{self.a.nqubits}: {own_name} and {peer_name}"
         theirs = state_of(self.made(peer_name, circuit, "statevector"), circuit)
         ours = self.made(own_name, circuit, "statevector").run(circuit)["results"]
@@ -187,7 +228,9 @@ class Comparison:
         pauli = list(self.rng.choice(list("IXYZ"), self.a.nqubits))
         mean = self.made(own_name, circuit, "expectation", pauli).run(circuit)["results"]
         if not abs(mean - expected(theirs, pauli, place)) <= 2 * MOST_APART[self.a.precision]:
-            sys.exit(f"error: {what}: the expectation of {''.join(pauli)} is {mean}, and {expected(theirs, pauli, place)}")
+            sys.exit(
+                f"error: {what}: the expectation of {''.join(pauli)} is {mean}, and {expected(theirs, pauli, place)}"
+            )
 
         bits = self.made(own_name, circuit, "sampling").run(circuit, SHOTS)["post_results"]
         measured = gates[-1].targets
@@ -198,20 +241,42 @@ class Comparison:
             axis = probabilities.ndim - 1 - place(qubit, probabilities.ndim)
             p = float(np.take(probabilities, 1, axis).sum())
             if abs(bits[:, column].mean() - p) > 6 * (max(p * (1 - p), 1 / SHOTS) / SHOTS) ** 0.5:
-                sys.exit(f"error: {what}: qubit {qubit} is one in {bits[:, column].mean()} of {SHOTS} shots, its probability {p}")
+                sys.exit(
+                    f"error: {what}: qubit {qubit} is one in {bits[:, column].mean()} of {SHOTS} shots, its probability {p}"
+                )
         return apart
 
     def seconds(self, benchmark, backend, mode):
         """What the package's command measures and writes into its folder."""
         front_end = FRONT_ENDS.get(backend) or backend.split("-")[0]
         with tempfile.TemporaryDirectory() as folder:
-            words = ["circuit", "--frontend", front_end, "--backend", backend, "--benchmark", benchmark, "--nqubits", self.a.nqubits,
-                     "--precision", self.a.precision, "--compute-mode", mode, "--nwarmups", self.a.warmups, "--nrepeats", self.a.repeats,
-                     "--cachedir", folder]
+            words = [
+                "circuit",
+                "--frontend",
+                front_end,
+                "--backend",
+                backend,
+                "--benchmark",
+                benchmark,
+                "--nqubits",
+                self.a.nqubits,
+                "--precision",
+                self.a.precision,
+                "--compute-mode",
+                mode,
+                "--nwarmups",
+                self.a.warmups,
+                "--nrepeats",
+                self.a.repeats,
+                "--cachedir",
+                folder,
+            ]
             if self.a.device == "cpu":
                 words += ["--ncputhreads", self.a.threads]
             package(".run").run([str(word) for word in words])
-            [measured] = json.loads((Path(folder) / "data" / f"{benchmark}.json").read_text())[str(self.a.nqubits)].values()
+            [measured] = json.loads((Path(folder) / "data" / f"{benchmark}.json").read_text())[
+                str(self.a.nqubits)
+            ].values()
         return measured["cpu_time"] if self.a.device == "cpu" else max(measured["cpu_time"], measured["gpu_time"])
 
     def row(self, benchmark):
@@ -225,12 +290,16 @@ class Comparison:
                     for name, times in taken.items():
                         times.append(self.seconds(benchmark, name, mode))
                 for name, times in taken.items():
-                    row["times"].setdefault(mode, {})[f"{name}, for {peer}" if name == own else name] = {"median_s": statistics.median(times), "times_s": times}
+                    row["times"].setdefault(mode, {})[f"{name}, for {peer}" if name == own else name] = {
+                        "median_s": statistics.median(times),
+                        "times_s": times,
+                    }
         return row
 
 
 def versions():
     from importlib.metadata import PackageNotFoundError, version
+
     found = {}
     for name in ("nv-quantum-benchmarks", "cirq-core", "qiskit", "qiskit-aer", "qsimcirq"):
         try:
@@ -241,20 +310,33 @@ def versions():
 
 
 def compare(words):
-    parser = argparse.ArgumentParser(prog="nvidia_suite.py compare", description="Our back ends beside those of the package, results first.")
+    parser = argparse.ArgumentParser(
+        prog="nvidia_suite.py compare", description="Our back ends beside those of the package, results first."
+    )
     parser.add_argument("--benchmarks", nargs="*", help="of the package (all)")
     parser.add_argument("--nqubits", type=int, default=20)
-    parser.add_argument("--peers", nargs="+", choices=FRONT_ENDS, default=["cirq"], metavar="PEER", help=f"of {', '.join(FRONT_ENDS)} (cirq)")
+    parser.add_argument(
+        "--peers",
+        nargs="+",
+        choices=FRONT_ENDS,
+        default=["cirq"],
+        metavar="PEER",
+        help=f"of {', '.join(FRONT_ENDS)} (cirq)",
+    )
     parser.add_argument("--modes", nargs="+", choices=["statevector", "sampling"], default=["statevector"])
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu", help="ours")
-    parser.add_argument("--precision", choices=["single", "double"], default="single", help="cirq and qsim have single only")
+    parser.add_argument(
+        "--precision", choices=["single", "double"], default="single", help="cirq and qsim have single only"
+    )
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--warmups", type=int, default=3, help="a plan is searched for in the first runs of a circuit")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--json", help="write every number here")
     a = parser.parse_args(words)
-    logging.disable(logging.INFO)  # a line of the package's for every number, and a warning for each of its Cirq back ends
+    logging.disable(
+        logging.INFO
+    )  # a line of the package's for every number, and a warning for each of its Cirq back ends
     warnings.filterwarnings("ignore", "cannot set the number of CPU threads")
     comparison, rows = Comparison(a), []
     for benchmark in a.benchmarks or comparison.benchmarks:
@@ -262,21 +344,37 @@ def compare(words):
             parser.error(f"no benchmark '{benchmark}': use {', '.join(comparison.benchmarks)}")
         rows.append(comparison.row(benchmark))
         row = rows[-1]
-        print(f"{benchmark}_{a.nqubits}: states apart by " + ", ".join(f"{apart:.0e} ({peer})" for peer, apart in row["apart"].items()), flush=True)
+        print(
+            f"{benchmark}_{a.nqubits}: states apart by "
+            + ", ".join(f"{apart:.0e} ({peer})" for peer, apart in row["apart"].items()),
+            flush=True,
+        )
         for mode, times in row["times"].items():
             for peer in a.peers:
                 [own] = [t["median_s"] for name, t in times.items() if name.endswith(f"for {peer}")]
                 theirs = times[peer]["median_s"]
-                print(f"  {mode:12} {peer} {1e3 * theirs:.3g} ms, tilewave {1e3 * own:.3g} ms: {theirs / own:.1f}x", flush=True)
+                print(
+                    f"  {mode:12} {peer} {1e3 * theirs:.3g} ms, tilewave {1e3 * own:.3g} ms: {theirs / own:.1f}x",
+                    flush=True,
+                )
     if a.json:
-        report = {"command": "bench/peers/nvidia_suite.py compare " + " ".join(map(str, words)), "machine": {"cpu": cpu_name()}, "date": today(),
-                  "versions": versions(), "threads": a.threads, "precision": a.precision, "device": a.device, "rows": rows}
+        report = {
+            "command": "bench/peers/nvidia_suite.py compare " + " ".join(map(str, words)),
+            "machine": {"cpu": cpu_name()},
+            "date": today(),
+            "versions": versions(),
+            "threads": a.threads,
+            "precision": a.precision,
+            "device": a.device,
+            "rows": rows,
+        }
         Path(a.json).write_text(json.dumps(report, indent=1) + "\n")
 
 
 def main():
     if sys.argv[1:2] in ([], ["-h"], ["--help"]):
-        sys.exit(__doc__.strip())
+        print(__doc__.strip())
+        return
     register()
     if sys.argv[1] == "compare":
         compare(sys.argv[2:])

@@ -1,4 +1,5 @@
 """bench/gradients.py: it runs, writes its rows and keeps others, and stops where packages differ."""
+
 import importlib.util
 import json
 import os
@@ -24,15 +25,46 @@ def bench():
 def test_rows(bench, tmp_path, capsys):
     pytest.importorskip("pennylane_lightning")
     file = tmp_path / "rows.json"
-    other = {"circuit": "strongly_entangling_9x2", "qubits": 9, "date": "2026-01-01", "peers": {}, "value_ms": 1, "value_and_grad_ms": 2}
+    other = {
+        "circuit": "strongly_entangling_9x2",
+        "qubits": 9,
+        "date": "2026-01-01",
+        "peers": {},
+        "value_ms": 1,
+        "value_and_grad_ms": 2,
+    }
     file.write_text(json.dumps({"rows": [other, {**other, "circuit": "strongly_entangling_4x1", "qubits": 4}]}))
-    bench.main(["--qubits", "4", "--layers", "1", "--sets", "3", "--seconds", "0.01", "--threads", "1", "--peers", "lightning.qubit", "--json", str(file)])
+    bench.main(
+        [
+            "--qubits",
+            "4",
+            "--layers",
+            "1",
+            "--sets",
+            "3",
+            "--seconds",
+            "0.01",
+            "--threads",
+            "1",
+            "--peers",
+            "lightning.qubit",
+            "--json",
+            str(file),
+        ]
+    )
     report = json.loads(file.read_text())
     names = [(row["circuit"], row.get("sets")) for row in report["rows"]]
-    assert names == [("strongly_entangling_4x1", None), ("strongly_entangling_9x2", None), ("strongly_entangling_8x1", 3)]
+    assert names == [
+        ("strongly_entangling_4x1", None),
+        ("strongly_entangling_9x2", None),
+        ("strongly_entangling_8x1", 3),
+    ]
     assert report["rows"][1] == other and "pennylane-lightning" in report["versions"]
     for row in (report["rows"][0], report["rows"][2]):
-        assert all(row["peers"]["lightning.qubit"][key] > 0 for key in ("value_and_grad_ms",)) and row["value_and_grad_ms"] > 0
+        assert (
+            all(row["peers"]["lightning.qubit"][key] > 0 for key in ("value_and_grad_ms",))
+            and row["value_and_grad_ms"] > 0
+        )
     assert "strongly_entangling_4x1: value" in capsys.readouterr().out
 
 

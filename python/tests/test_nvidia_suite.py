@@ -1,5 +1,7 @@
-"""bench/peers/nvidia_suite.py: the back ends for NVIDIA's benchmark package. The package itself is not on PyPI: its tables are stood in for
-here, and what the back ends answer is compared with Cirq's simulator and Qiskit's state."""
+"""bench/peers/nvidia_suite.py: the back ends for NVIDIA's benchmark package. The package itself is not on PyPI:
+its tables are stood in for here, and what the back ends answer is compared with Cirq's simulator and Qiskit's
+state."""
+
 import importlib.util
 import os
 import sys
@@ -16,8 +18,14 @@ N = 5
 @pytest.fixture(scope="module")
 def package():
     """The tables that back ends are added to, as version 0.6.1 has them."""
-    modules = {name: ModuleType(f"nv_quantum_benchmarks{name}") for name in ("", ".backends", ".config", ".run_interface")}
-    modules[".backends"].backends, modules[".config"].backends, modules[".run_interface"].CPU_BACKENDS = {}, {}, {"cirq"}
+    modules = {
+        name: ModuleType(f"nv_quantum_benchmarks{name}") for name in ("", ".backends", ".config", ".run_interface")
+    }
+    modules[".backends"].backends, modules[".config"].backends, modules[".run_interface"].CPU_BACKENDS = (
+        {},
+        {},
+        {"cirq"},
+    )
     sys.modules.update({module.__name__: module for module in modules.values()})
     kept = sys.path[:]
     spec = importlib.util.spec_from_file_location("nvidia_suite", ROOT / "bench" / "peers" / "nvidia_suite.py")
@@ -45,6 +53,7 @@ def cirq_circuit():
 def qiskit_circuit():
     qiskit = pytest.importorskip("qiskit")
     from qiskit.quantum_info import Statevector
+
     draw = np.random.default_rng(2)
     circuit = qiskit.QuantumCircuit(N, N)
     for _ in range(4):
@@ -95,7 +104,12 @@ def test_states_and_amplitudes(package, front_end, make):
 def test_expectations(package, front_end, make):
     suite, _ = package
     circuit, state = make()
-    letters = {"I": np.eye(2), "X": np.array([[0, 1], [1, 0]]), "Y": np.array([[0, -1j], [1j, 0]]), "Z": np.diag([1, -1])}
+    letters = {
+        "I": np.eye(2),
+        "X": np.array([[0, 1], [1, 0]]),
+        "Y": np.array([[0, -1j], [1j, 0]]),
+        "Z": np.diag([1, -1]),
+    }
     place = (lambda k, n: n - 1 - k) if front_end == "cirq" else (lambda k, n: k)
     flat = (state if front_end == "cirq" else state.transpose()).reshape(-1)
     for pauli in ("XYZIZ", "IIIII", "ZIIIX", "IYYXI"):
