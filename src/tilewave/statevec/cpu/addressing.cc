@@ -119,23 +119,31 @@ Addressing make_addressing(const Pass& pass, const Movement& m, bool is_double) 
   });
 
   a.low_zero = pass.known_zero_before & low;
-  for (std::uint64_t c = 0; c < bit(k - a.load_bits); ++c) {
-    std::uint64_t offset = 0;
-    for (int s = a.load_bits; s < k; ++s) offset |= (c >> (s - a.load_bits) & 1) << pass.active[s];
-    a.load_offset.push_back(in_memory(offset));
-    a.load_place.push_back(load_place(offset));
-    a.load_zero.push_back((offset & pass.known_zero_before) != 0);
+  // Places and offsets are XOR-linear, but for their first: every position doubles the lists.
+  const auto append = [](auto& list, auto column) {
+    for (std::size_t c = 0, count = list.size(); c < count; ++c) list.push_back(list[c] ^ column);
+  };
+  a.load_offset.push_back(0);
+  a.load_place.push_back(load_zero);
+  a.load_zero.push_back(false);
+  for (int s = a.load_bits; s < k; ++s) {
+    const std::uint64_t position = bit(pass.active[s]);
+    append(a.load_offset, in_memory(position));
+    append(a.load_place, load_place(position) ^ load_zero);
+    const bool zero = pass.known_zero_before & position;
+    for (std::size_t c = 0, count = a.load_zero.size(); c < count; ++c)
+      a.load_zero.push_back(a.load_zero[c] || zero);
   }
   // Output chunks whose sources lie beside each other in rows of the tile follow each other: a
   // gather finds its lines in the first-level cache then.
   std::vector<int> order(pass.active.begin() + a.load_bits, pass.active.end());
   std::stable_partition(order.begin(), order.end(),
                         [&](int p) { return (store_place(bit(p)) ^ store_zero) < kRowLength; });
-  for (std::uint64_t c = 0; c < bit(k - a.load_bits); ++c) {
-    std::uint64_t offset = 0;
-    for (std::size_t j = 0; j < order.size(); ++j) offset |= (c >> j & 1) << order[j];
-    a.store_offset.push_back(in_memory(offset));
-    a.store_place.push_back(store_place(offset));
+  a.store_offset.push_back(0);
+  a.store_place.push_back(store_zero);
+  for (const int p : order) {
+    append(a.store_offset, in_memory(bit(p)));
+    append(a.store_place, store_place(bit(p)) ^ store_zero);
   }
   bool straight = true;
   for (std::uint32_t x = 0; x < low + 1; ++x) {
