@@ -6,10 +6,11 @@
 // that spreads any choice of rows over the sets of the first-level cache. A block is 2^b rows; its
 // 6 low bits are inside a row ("low" bits), the b others choose the row.
 //
-// `rows[j]` is the place of block row j relative to the block; a row's address is
+// `rows[j]` is the place of block row j relative to the block, XOR-linear in j; a row's address is
 //   tile + ((rows[j] ^ outer) << 7)          (in elements: 128 a row)
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -153,17 +154,16 @@ struct PairStep {
   std::vector<T> coefficients;
 };
 
-/// A matrix on two bits by its factors (plan/pair_factors.h). The amplitudes of a group are numbered
-/// by those. Without a lane bit a group is four vectors, numbered like amplitudes, and a coefficient is one
-/// number; with one it is two, numbered by the other bit, and a coefficient is a vector of numbers by lane.
-/// `vectors` has their places in a row and rows, XORed to those of the group without its bits.
+/// A matrix on two bits by its factors (plan/pair_factors.h), on four vectors of a group, numbered as
+/// the factors number amplitudes. A lane bit changes places with a bit that chooses vectors, its
+/// partner, before and after: the partner stands for it here. `vectors` has the places of the four
+/// in a row and rows, XORed to those of the group without its bits.
 template <class T>
 struct FactoredStep {
-  int num_upper = 0;
-  int upper[2] = {};  ///< ascending; rows from kLowBits
+  int upper[2] = {};  ///< the bits that choose the vectors, ascending; rows from kLowBits
   std::uint32_t vectors[4] = {};
-  int lane[2] = {-1, -1};  ///< of bit 0 and bit 1 of j; -1 where it is an upper bit
-  std::vector<T> first, second, tangent, third, weight_re, weight_im;  ///< by vector
+  int lane[2] = {-1, -1};  ///< of bit 0 and bit 1 of the number, at most one; -1: an upper bit
+  std::array<T, 4> first{}, second{}, tangent{}, third{}, weight_re{}, weight_im{};
 };
 
 /// Multiplies row order[k] by  root * (product over bits j of k of bit_tables[j]) * scalars[row].

@@ -116,5 +116,87 @@ TEST(BlockKernels, stores_take_amplitudes_from_their_places) {
   RecordProperty("targets", all);
 }
 
+/// The steps of the factors on the bits at `place`, one inside vectors at most, one after the other.
+template <class T>
+void check_factored(const BlockKernels<T>& kernels, std::array<int, 2> place, int unit,
+                    std::mt19937_64& random) {
+  using Z = std::complex<double>;
+  constexpr int kBits = 3;
+  std::array<std::uint32_t, 1 << kBits> rows;
+  for (std::uint32_t r = 0; r < rows.size(); ++r)  // XOR-linear
+    rows[r] = (r & 1 ? 3u : 0u) ^ (r & 2 ? 1u : 0u) ^ (r & 4 ? 5u : 0u);
+  FactoredStep<T> step;
+  for (int b = 0; b < 2; ++b) {
+    step.upper[b] = place[b];
+    if (place[b] < kLowBits && 1 << place[b] < kernels.lanes) {
+      step.lane[b] = place[b];
+      step.upper[b] = place[1 - b] == kLowBits ? kLowBits + 1 : kLowBits;
+    }
+    for (std::uint32_t v = 0; v < 4; ++v) step.vectors[v] |= (v >> b & 1) << step.upper[b];
+  }
+  std::sort(step.upper, step.upper + 2);
+  std::uniform_real_distribution<T> value(-1, 1);
+  const auto any = [&] { return value(random); };
+  step.first = {0, 0, any(), any()};
+  step.second = {0, any(), 0, any()};
+  step.tangent = {0, any(), 0, any()};
+  step.third = {any(), any(), any(), any()};
+  step.weight_re = {1, unit & 1 ? 1 : any(), unit & 2 ? 1 : any(), any()};
+  step.weight_im = {0, any(), any(), any()};
+  std::vector<T, LineAllocator<T>> tile(rows.size() * 2 * kRowLength);
+  for (T& x : tile) x = any();
+  const std::vector<T, LineAllocator<T>> before = tile;
+  const auto at = [&](const auto& t, std::size_t a) {
+    const std::size_t i =
+        (std::size_t{rows[a >> kLowBits]} << (kLowBits + 1)) + (a & (kRowLength - 1));
+    return Z(t[i], t[i + kRowLength]);
+  };
+  kernels.factored(tile.data(), {rows.data(), kBits, 0}, step);
+  for (std::size_t a = 0; a < rows.size() * kRowLength; ++a) {
+    if ((a >> place[0] & 1) || (a >> place[1] & 1)) continue;
+    std::array<std::size_t, 4> index;
+    std::array<Z, 4> h;
+    for (std::size_t j = 0; j < 4; ++j) {
+      index[j] = a | (j & 1) << place[0] | (j >> 1) << place[1];
+      h[j] = at(before, index[j]);
+    }
+    const auto add = [&](const std::array<T, 4>& c, std::size_t other) {
+      const auto old = h;
+      for (std::size_t j = 0; j < 4; ++j) h[j] += static_cast<double>(c[j]) * old[j ^ other];
+    };
+    add(step.first, 1);
+    add(step.second, 2);
+    for (std::size_t j = 0; j < 4; ++j) h[j] *= Z(1, step.tangent[j]);
+    add(step.third, 1);
+    for (std::size_t j = 0; j < 4; ++j) {
+      h[j] *= Z(step.weight_re[j], step.weight_im[j]);
+      EXPECT_LT(std::abs(at(tile, index[j]) - h[j]), 1e-5) << index[j];
+    }
+  }
+}
+
+template <class T>
+void check_factored_on_all_places() {
+  const BlockKernels<T>& kernels = block_kernels(T{});
+  std::mt19937_64 random(8);
+  const auto is_lane = [&](int place) { return place < kLowBits && 1 << place < kernels.lanes; };
+  for (int a = 0; a < 9; ++a) {
+    for (int b = 0; b < 9; ++b) {
+      if (a == b || (is_lane(a) && is_lane(b))) continue;
+      for (int unit = 0; unit < 4; ++unit) {
+        check_factored<T>(kernels, {a, b}, unit, random);
+        if (testing::Test::HasFailure()) FAIL() << "on " << a << " and " << b << ", " << unit;
+      }
+    }
+  }
+}
+
+TEST(BlockKernels, factors_of_a_matrix_on_any_two_bits_f32) {
+  check_factored_on_all_places<float>();
+}
+TEST(BlockKernels, factors_of_a_matrix_on_any_two_bits_f64) {
+  check_factored_on_all_places<double>();
+}
+
 }  // namespace
 }  // namespace tilewave::statevec::cpu

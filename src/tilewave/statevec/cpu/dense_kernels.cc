@@ -1,5 +1,5 @@
 // Matrices on one block of the CPU engine. Cost per amplitude: 4 multiply-adds an entry of a row,
-// so 16 for a complex 4x4 matrix, 8 for one that has factors.
+// so 16 for a complex 4x4 matrix, 7 or 8 for one that has factors.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tilewave/statevec/cpu/dense_kernels.cc"
 #define HWY_DISABLED_TARGETS \
@@ -124,137 +124,229 @@ void pair(T* tile, BlockRows b, const PairStep<T>& step) {
   }
 }
 
-// The steps of FactoredStep on one group. kLane0, kLane1: whether bit 0 or bit 1 of the amplitudes'
-// numbers is a lane bit; vectors are numbered by those that are not.
-template <class T, bool kLane0, bool kLane1>
-class Group {
- public:
-  static constexpr int kVectors = 4 >> (kLane0 + kLane1);
+// A lane bit of two vectors and the choice between them change places, `out` undoes it. The other
+// lanes may be in another order meanwhile: with shuffles inside 128 bits this costs next to nothing
+// beside multiply-adds (AMD EPYC Zen 5); across them they take the multiply-adds' ports.
+template <class T, int kLane>
+class LaneExchange;
+template <class T>
+class LaneExchange<T, -1> {};
 
-  // Coefficients are read once: in the loop they would be read again after every store.
-  HWY_INLINE explicit Group(const FactoredStep<T>& step)
-      : index0_(lane_xor_indices<T>(kLane0 ? 1 << step.lane[0] : 0)),
-        index1_(lane_xor_indices<T>(kLane1 ? 1 << step.lane[1] : 0)) {
-    TW_UNROLL
-    for (int v = 0; v < kVectors; ++v) {
-      first_[v] = coefficient(step.first, v);
-      second_[v] = coefficient(step.second, v);
-      tangent_[v] = coefficient(step.tangent, v);
-      third_[v] = coefficient(step.third, v);
-      weight_re_[v] = coefficient(step.weight_re, v);
-      weight_im_[v] = coefficient(step.weight_im, v);
+#if HWY_TARGET != HWY_SCALAR
+template <class T, int kLane>
+class LaneExchange {
+ public:
+  HWY_INLINE LaneExchange() {
+    if constexpr (kWay == kAny) {
+      const Tag<T> d;
+      HWY_ALIGN T upper[kLanes<T>];
+      for (int l = 0; l < kLanes<T>; ++l) upper[l] = l >> kLane & 1 ? T(1) : T(0);
+      upper_ = hn::Ne(hn::Load(d, upper), hn::Zero(d));
+      lower_ = hn::Not(upper_);
     }
   }
 
-  HWY_INLINE void run(T* const* at, int i) const {
-    const Tag<T> d;
-    Vec<T> re[kVectors], im[kVectors];
-    TW_UNROLL
-    for (int v = 0; v < kVectors; ++v) {
-      re[v] = in_register(hn::Load(d, at[v] + i));
-      im[v] = in_register(hn::Load(d, at[v] + kRowLength + i));
+  HWY_INLINE void in(Vec<T>& x, Vec<T>& y) const {
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
+    if constexpr (kWay == kSingles) {
+#if HWY_TARGET <= HWY_AVX3
+      const Vec<T> even{_mm512_shuffle_ps(x.raw, y.raw, 0x88)};
+      y = Vec<T>{_mm512_shuffle_ps(x.raw, y.raw, 0xdd)};
+#else
+      const Vec<T> even{_mm256_shuffle_ps(x.raw, y.raw, 0x88)};
+      y = Vec<T>{_mm256_shuffle_ps(x.raw, y.raw, 0xdd)};
+#endif
+      x = even;
+      return;
     }
-    add<0, kBit1Set>(re, im, first_);
-    add<1, kBit0Set>(re, im, second_);
-    TW_UNROLL
-    for (int v = 0; v < kVectors; ++v) {
-      if (!(kBit0Set >> v & 1)) continue;
-      const auto x = re[v];
-      re[v] = hn::NegMulAdd(tangent_[v], im[v], x);
-      im[v] = hn::MulAdd(tangent_[v], x, im[v]);
-    }
-    add<0, kAll>(re, im, third_);
-    TW_UNROLL
-    for (int v = 0; v < kVectors; ++v) {
-      auto x = re[v], y = im[v];
-      if (kVectors < 4 || v > 0) {  // that of amplitude 0 is 1
-        x = hn::NegMulAdd(weight_im_[v], im[v], hn::Mul(weight_re_[v], re[v]));
-        y = hn::MulAdd(weight_im_[v], re[v], hn::Mul(weight_re_[v], im[v]));
-      }
-      hn::Store(x, d, at[v] + i);
-      hn::Store(y, d, at[v] + kRowLength + i);
+#endif
+    exchange(x, y);
+  }
+
+  HWY_INLINE void out(Vec<T>& x, Vec<T>& y) const {
+    if constexpr (kWay == kSingles) {
+      const Tag<T> d;
+      const auto lower = hn::InterleaveLower(d, x, y);
+      y = hn::InterleaveUpper(d, x, y);
+      x = lower;
+    } else {
+      exchange(x, y);
     }
   }
 
  private:
-  static constexpr unsigned kAll = (1u << kVectors) - 1;
-  // Vectors of which some amplitudes have that bit; the two lanes of a bit are in one.
-  static constexpr unsigned kBit0Set = kLane0   ? kAll
-                                       : kLane1 ? 2
-                                                : 10,
-                            kBit1Set = kLane1   ? kAll
-                                       : kLane0 ? 2
-                                                : 12;
+  enum Way { kSingles, kDoubles, kHalves, kAny };
+  static constexpr int kBytes = sizeof(T) << kLane;
+  static constexpr Way kWay = HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2 && kBytes == 4 ? kSingles
+                              : kBytes == 8                                         ? kDoubles
+                              : 2 << kLane == kLanes<T>                             ? kHalves
+                                                                                    : kAny;
 
-  HWY_INLINE static Vec<T> coefficient(const std::vector<T>& of, int v) {
+  HWY_INLINE void exchange(Vec<T>& x, Vec<T>& y) const {
     const Tag<T> d;
-    if constexpr (kVectors == 4) {
-      return hn::Set(d, of[v]);
+    const auto a = x, b = y;
+    if constexpr (kWay == kDoubles) {
+      const hn::Repartition<double, Tag<T>> pairs;
+      const auto u = hn::BitCast(pairs, a), v = hn::BitCast(pairs, b);
+      x = hn::BitCast(d, hn::InterleaveLower(pairs, u, v));
+      y = hn::BitCast(d, hn::InterleaveUpper(pairs, u, v));
+    } else if constexpr (kWay == kHalves) {
+      x = hn::ConcatLowerLower(d, b, a);
+      y = hn::ConcatUpperUpper(d, b, a);
     } else {
-      return hn::LoadU(d, of.data() + v * kLanes<T>);
+      x = merged(a, upper_, b);
+      y = merged(b, lower_, a);
     }
   }
 
-  // h[j] += c[j] * h[j ^ (1 << kBit)] in some vectors.
-  template <int kBit, unsigned kOf>
-  HWY_INLINE void add(Vec<T>* re, Vec<T>* im, const Vec<T>* c) const {
-    constexpr bool kLane = kBit == 0 ? kLane0 : kLane1;
-    constexpr int kOther = kBit == 1 && !kLane0 ? 2 : 1;  // between the numbers of vectors
+  // The lanes of `from` on the other side where the mask is set.
+  HWY_INLINE Vec<T> merged(Vec<T> to, hn::Mask<Tag<T>> where, Vec<T> from) const {
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+    if constexpr (sizeof(T) == 8) {
+      return Vec<T>{_mm512_mask_permutexvar_pd(to.raw, where.raw, across_.raw, from.raw)};
+    } else {
+      return Vec<T>{_mm512_mask_permutexvar_ps(to.raw, where.raw, across_.raw, from.raw)};
+    }
+#else
+    return hn::IfThenElse(where, hn::TableLookupLanes(from, across_), to);
+#endif
+  }
+
+  decltype(lane_xor_indices<T>(0)) across_ = lane_xor_indices<T>(1 << kLane);
+  hn::Mask<Tag<T>> upper_, lower_;
+};
+#endif
+
+// The steps of FactoredStep on one group. kLane0, kLane1: where bit 0 or bit 1 of the amplitudes'
+// numbers is a lane bit, this bit, otherwise -1. kUnit: bit v - 1 where the weight of amplitude v has the
+// real part 1.
+template <class T, int kLane0, int kLane1, int kUnit>
+class Group {
+ public:
+  // Coefficients are read once: in the loop they would be read again after every store.
+  HWY_INLINE explicit Group(const FactoredStep<T>& step) {
+    const Tag<T> d;
     TW_UNROLL
-    for (int v = 0; v < kVectors; ++v) {
-      if constexpr (kLane) {
-        if (!(kOf >> v & 1)) continue;
-        const auto& index = kBit == 0 ? index0_ : index1_;
-        re[v] = hn::MulAdd(c[v], hn::TableLookupLanes(re[v], index), re[v]);
-        im[v] = hn::MulAdd(c[v], hn::TableLookupLanes(im[v], index), im[v]);
-      } else {
-        if ((v & kOther) || !(kOf >> (v | kOther) & 1)) continue;
-        const auto x = re[v], y = im[v];
-        re[v] = hn::MulAdd(c[v], re[v | kOther], x);
-        im[v] = hn::MulAdd(c[v], im[v | kOther], y);
-        re[v | kOther] = hn::MulAdd(c[v | kOther], x, re[v | kOther]);
-        im[v | kOther] = hn::MulAdd(c[v | kOther], y, im[v | kOther]);
-      }
+    for (int v = 0; v < 4; ++v) {
+      first_[v] = hn::Set(d, step.first[v]);
+      second_[v] = hn::Set(d, step.second[v]);
+      tangent_[v] = hn::Set(d, step.tangent[v]);
+      third_[v] = hn::Set(d, step.third[v]);
+      weight_re_[v] = hn::Set(d, step.weight_re[v]);
+      weight_im_[v] = hn::Set(d, step.weight_im[v]);
     }
   }
 
-  Vec<T> first_[kVectors], second_[kVectors], tangent_[kVectors], third_[kVectors],
-      weight_re_[kVectors], weight_im_[kVectors];
-  decltype(lane_xor_indices<T>(0)) index0_, index1_;
+  HWY_INLINE void run(T* const* at, std::size_t i) const {
+    const Tag<T> d;
+    Vec<T> re[4], im[4];
+    TW_UNROLL
+    for (int v = 0; v < 4; ++v) {
+      re[v] = in_register(hn::Load(d, at[v] + i));
+      im[v] = in_register(hn::Load(d, at[v] + kRowLength + i));
+    }
+    for (Vec<T>* const h : {re, im}) {
+      if constexpr (kLane0 >= 0) exchange0_.in(h[0], h[1]), exchange0_.in(h[2], h[3]);
+      if constexpr (kLane1 >= 0) exchange1_.in(h[0], h[2]), exchange1_.in(h[1], h[3]);
+    }
+    rotate<2, 3>(re, im, first_);
+    rotate<1, 3>(re, im, second_);
+    TW_UNROLL
+    for (int v = 1; v < 4; v += 2) {
+      const auto x = re[v];
+      re[v] = hn::NegMulAdd(tangent_[v], im[v], x);
+      im[v] = hn::MulAdd(tangent_[v], x, im[v]);
+    }
+    rotate<0, 1>(re, im, third_);
+    rotate<2, 3>(re, im, third_);
+    TW_UNROLL
+    for (int v = 1; v < 4; ++v) {  // that of amplitude 0 is 1
+      const bool unit = kUnit >> (v - 1) & 1;
+      const auto x = re[v], y = im[v];
+      re[v] = hn::NegMulAdd(weight_im_[v], y, unit ? x : hn::Mul(weight_re_[v], x));
+      im[v] = hn::MulAdd(weight_im_[v], x, unit ? y : hn::Mul(weight_re_[v], y));
+    }
+    for (Vec<T>* const h : {re, im}) {
+      if constexpr (kLane0 >= 0) exchange0_.out(h[0], h[1]), exchange0_.out(h[2], h[3]);
+      if constexpr (kLane1 >= 0) exchange1_.out(h[0], h[2]), exchange1_.out(h[1], h[3]);
+    }
+    TW_UNROLL
+    for (int v = 0; v < 4; ++v) {
+      hn::Store(re[v], d, at[v] + i);
+      hn::Store(im[v], d, at[v] + kRowLength + i);
+    }
+  }
+
+ private:
+  // h[I] += c[I] * h[J] and h[J] += c[J] * h[I] at once.
+  template <int I, int J>
+  HWY_INLINE void rotate(Vec<T>* re, Vec<T>* im, const Vec<T>* c) const {
+    const auto x = re[I], y = im[I];
+    re[I] = hn::MulAdd(c[I], re[J], x);
+    im[I] = hn::MulAdd(c[I], im[J], y);
+    re[J] = hn::MulAdd(c[J], x, re[J]);
+    im[J] = hn::MulAdd(c[J], y, im[J]);
+  }
+
+  Vec<T> first_[4], second_[4], tangent_[4], third_[4], weight_re_[4], weight_im_[4];
+  LaneExchange<T, kLane0> exchange0_;
+  LaneExchange<T, kLane1> exchange1_;
 };
 
-template <class T, bool kLane0, bool kLane1>
+template <class T, int kLane0, int kLane1, int kUnit>
 void factored_of(T* tile, BlockRows b, const FactoredStep<T>& step) {
-  const Group<T, kLane0, kLane1> group(step);
-  constexpr int kSize = Group<T, kLane0, kLane1>::kVectors;
-  int row_bits[2] = {}, num_row_bits = 0;
-  std::uint32_t low_mask = 0;
-  for (int k = 0; k < step.num_upper; ++k) {
-    if (step.upper[k] < kLowBits)
-      low_mask |= 1u << step.upper[k];
-    else
-      row_bits[num_row_bits++] = step.upper[k] - kLowBits;
-  }
-  int starts[kVectors<T>], num_starts = 0;
+  const Group<T, kLane0, kLane1, kUnit> group(step);
+  std::uint32_t row_mask = 0, low_mask = 0;
+  for (const int upper : step.upper)
+    (upper < kLowBits ? low_mask : row_mask) |= 1u << (upper < kLowBits ? upper : upper - kLowBits);
+  std::size_t starts[kVectors<T>];
+  int num_starts = 0;
   for (std::uint32_t i = 0; i < kRowLength; i += kLanes<T>) {
-    if (!(i & low_mask)) starts[num_starts++] = static_cast<int>(i);
+    if (!(i & low_mask)) starts[num_starts++] = i;
   }
-  for (std::uint32_t g = 0; g < 1u << (b.num_bits - num_row_bits); ++g) {
-    std::uint32_t base = g;
-    for (int k = 0; k < num_row_bits; ++k) base = open_bit(base, row_bits[k]);
-    T* at[kSize];
-    for (int v = 0; v < kSize; ++v)
-      at[v] = row_at(tile, b, base | step.vectors[v] >> kLowBits) +
-              (step.vectors[v] & (kRowLength - 1));
+  // places of rows are XOR-linear: the four vectors are as far apart in every group
+  const auto place = [&](std::uint32_t row) {
+    return static_cast<std::size_t>(b.rows[row]) << (kLowBits + 1);
+  };
+  std::size_t apart[4];
+  for (int v = 0; v < 4; ++v)
+    apart[v] = place(step.vectors[v] >> kLowBits) + (step.vectors[v] & (kRowLength - 1));
+  const std::size_t outer = static_cast<std::size_t>(b.outer) << (kLowBits + 1);
+  for (std::uint32_t row = 0; row < 1u << b.num_bits; row = ((row | row_mask) + 1) & ~row_mask) {
+    const std::size_t first = place(row) ^ outer;
+    T* at[4];
+    for (int v = 0; v < 4; ++v) at[v] = in_register(tile + (first ^ apart[v]));
     for (int s = 0; s < num_starts; ++s) group.run(at, starts[s]);
+  }
+}
+
+template <class T, int kLane0, int kLane1>
+void factored_at(T* tile, BlockRows b, const FactoredStep<T>& step) {
+  switch ((step.weight_re[1] == 1) + 2 * (step.weight_re[2] == 1)) {
+    case 0:
+      return factored_of<T, kLane0, kLane1, 0>(tile, b, step);
+    case 1:
+      return factored_of<T, kLane0, kLane1, 1>(tile, b, step);
+    case 2:
+      return factored_of<T, kLane0, kLane1, 2>(tile, b, step);
+    default:
+      return factored_of<T, kLane0, kLane1, 3>(tile, b, step);
+  }
+}
+
+template <class T, int kLane>
+void factored_lane(T* tile, BlockRows b, const FactoredStep<T>& step) {
+  if constexpr (1 << kLane < kLanes<T>) {
+    if (step.lane[0] == kLane) return factored_at<T, kLane, -1>(tile, b, step);
+    if (step.lane[1] == kLane) return factored_at<T, -1, kLane>(tile, b, step);
+    factored_lane<T, kLane + 1>(tile, b, step);
   }
 }
 
 template <class T>
 void factored(T* tile, BlockRows b, const FactoredStep<T>& step) {
-  if (step.num_upper == 2) return factored_of<T, false, false>(tile, b, step);
-  return step.lane[0] < 0 ? factored_of<T, false, true>(tile, b, step)
-                          : factored_of<T, true, false>(tile, b, step);
+  if (step.lane[0] < 0 && step.lane[1] < 0) return factored_at<T, -1, -1>(tile, b, step);
+  factored_lane<T, 0>(tile, b, step);
 }
 
 // Any matrix: the inputs of a row group are copied aside, outputs are sums of table * permuted

@@ -7,6 +7,7 @@
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
+#include "tilewave/statevec/cpu/held_scales.h"
 #include "tilewave/statevec/cpu/low_weights.h"
 #include "tilewave/statevec/plan/pair_factors.h"
 
@@ -31,12 +32,17 @@ namespace {
 template <class T>
 class Compiler {
  public:
-  Compiler(const Plan& plan, const Pass& pass) : plan_(plan), pass_(pass), slots_(pass) {
+  Compiler(const Plan& plan, const Pass& pass, int row_bits)
+      : plan_(plan),
+        pass_(pass),
+        slots_(pass),
+        outline_(make_outline(plan, pass, row_bits)),
+        held_(plan, pass, outline_) {
     program_.num_slots = slots_.num_slots();
   }
 
-  TileProgram<T> run(int row_bits) {
-    for (const OutlinePhase& phase : make_outline(plan_, pass_, row_bits)) add_phase(phase);
+  TileProgram<T> run() {
+    for (const OutlinePhase& phase : outline_) add_phase(phase);
     return std::move(program_);
   }
 
@@ -82,7 +88,7 @@ class Compiler {
         return;
       }
       default:
-        add_dense(a, plan_.matrices.data() + a.first);
+        if (!add_factored(a)) add_dense(a, held_.take_matrix(a).data());
         return;
     }
   }
@@ -239,46 +245,46 @@ class Compiler {
     return out;
   }
 
-  // A matrix on two targets by its factors; false where it has none or they gain nothing.
+  // For a bit inside vectors, beside which `other` is: one of the row number where the block has it.
+  int partner_of(int other) const {
+    const int rows = slots_.num_row_bits() > 1
+                         ? kLowBits
+                         : std::countr_zero(static_cast<unsigned>(kernels_.lanes));
+    return other == rows ? rows + 1 : rows;
+  }
+
+  // A matrix on two targets by its factors; false where it has none.
   bool add_factored(const Action& a) {
-    const auto factors = pair_factors_of(a, plan_.matrices);
-    if (!factors) return false;
+    const PairFactors* const plain = held_.factors_of(a);
+    if (!plain) return false;
     FactoredStep<T> step;
-    int place[2];
-    std::uint32_t flipped[2];
+    int num_lanes = 0;
     for (int b = 0; b < 2; ++b) {
-      const int target = factors->exchanged ? 1 - b : b;
-      place[b] = slots_.place(a.targets[target]);
-      flipped[b] = static_cast<std::uint32_t>(factors->flips >> target & 1);
-      if (place[b] < kLowBits && 1 << place[b] < kernels_.lanes)
-        step.lane[b] = place[b];
-      else
-        step.upper[step.num_upper++] = place[b];
-    }
-    if (step.num_upper == 0) return false;  // as many shuffles as multiply-adds are saved
-    std::sort(step.upper, step.upper + step.num_upper);
-    const std::uint32_t vectors = 1u << step.num_upper, width = vectors == 4 ? 1 : kernels_.lanes;
-    for (std::uint32_t v = 0; v < vectors; ++v) {
-      for (std::uint32_t lane = 0; lane < width; ++lane) {
-        std::uint32_t j = 0, next = 0;
-        for (int b = 0; b < 2; ++b) {
-          if (step.lane[b] >= 0) {
-            j |= ((lane >> place[b] & 1) ^ flipped[b]) << b;
-            continue;
-          }
-          const std::uint32_t value = v >> next++ & 1;
-          j |= value << b;
-          if (lane == 0) step.vectors[v] |= (value ^ flipped[b]) << place[b];
-        }
-        step.first.push_back(static_cast<T>(factors->first[j]));
-        step.second.push_back(static_cast<T>(factors->second[j]));
-        step.tangent.push_back(static_cast<T>(factors->tangent[j]));
-        step.third.push_back(static_cast<T>(factors->third[j]));
-        step.weight_re.push_back(static_cast<T>(factors->weight[j].real()));
-        step.weight_im.push_back(static_cast<T>(factors->weight[j].imag()));
+      const int target = plain->exchanged ? 1 - b : b, place = slots_.place(a.targets[target]),
+                other = slots_.place(a.targets[1 - target]);
+      const bool inverted = plain->flips >> target & 1;
+      step.upper[b] = place;
+      if (place < kLowBits && 1 << place < kernels_.lanes) {
+        if (inverted) return false;
+        step.lane[b] = place;
+        step.upper[b] = partner_of(other);
+        ++num_lanes;
       }
+      for (std::uint32_t v = 0; v < 4; ++v)
+        step.vectors[v] |= ((v >> b & 1) ^ std::uint32_t{inverted}) << step.upper[b];
     }
-    program_.scale *= factors->scale;
+    if (num_lanes == 2) return false;  // as many shuffles as multiply-adds are saved
+    std::sort(step.upper, step.upper + 2);
+    const PairFactors factors = held_.take_factors(a);
+    for (std::size_t j = 0; j < 4; ++j) {
+      step.first[j] = static_cast<T>(factors.first[j]);
+      step.second[j] = static_cast<T>(factors.second[j]);
+      step.tangent[j] = static_cast<T>(factors.tangent[j]);
+      step.third[j] = static_cast<T>(factors.third[j]);
+      step.weight_re[j] = static_cast<T>(factors.weight[j].real());
+      step.weight_im[j] = static_cast<T>(factors.weight[j].imag());
+    }
+    program_.scale *= factors.scale;
     push(a, std::move(step));
     return true;
   }
@@ -345,7 +351,7 @@ class Compiler {
   // The matrix m on the action's targets, under its controls, as tables over rows and offsets
   // inside a row.
   void add_dense(const Action& a, const cplx* m) {
-    if (add_factored(a) || add_pair(a, m)) return;
+    if (add_pair(a, m)) return;
     const int k = a.num_targets;
     const std::size_t dim = std::size_t{1} << k;
     DenseStep<T> step;
@@ -408,6 +414,8 @@ class Compiler {
   const Plan& plan_;
   const Pass& pass_;
   BlockSlots slots_;
+  std::vector<OutlinePhase> outline_;
+  HeldScales held_;
   TileProgram<T> program_;
   std::vector<BlockStep<T>>* steps_ = nullptr;
 };
@@ -429,8 +437,6 @@ std::size_t bytes_of(const TileProgram<T>& program) {
         for (const RowPhases<T>& after : sweep->after) bytes += heap_bytes(after);
       } else if (const auto* pair = std::get_if<PairStep<T>>(&s.step)) {
         bytes += heap(pair->coefficients);
-      } else if (const auto* factored = std::get_if<FactoredStep<T>>(&s.step)) {
-        bytes += 6 * heap(factored->first);
       } else if (const auto* dense = std::get_if<DenseStep<T>>(&s.step)) {
         bytes += heap(dense->tables);
       }
@@ -444,7 +450,7 @@ template std::size_t bytes_of<double>(const TileProgram<double>&);
 
 template <class T>
 TileProgram<T> make_tile_program(const Plan& plan, const Pass& pass, int row_bits) {
-  return Compiler<T>(plan, pass).run(row_bits);
+  return Compiler<T>(plan, pass, row_bits).run();
 }
 
 template TileProgram<float> make_tile_program<float>(const Plan&, const Pass&, int);

@@ -167,6 +167,26 @@ std::array<Matrix2x2, 2> high_bits(const Matrix2x2& r0, const Matrix2x2& r1) {
 
 }  // namespace
 
+void PairFactors::take_scales(const std::array<double, 2>& bits) {
+  const std::array<double, 4> of{1, bits[0], bits[1], bits[0] * bits[1]};
+  for (int j = 0; j < 4; ++j) {
+    first[j] *= of[j ^ 1] / of[j];
+    second[j] *= of[j ^ 2] / of[j];
+    third[j] *= of[j ^ 1] / of[j];
+    weight[j] *= of[j];
+  }
+}
+
+double PairFactors::leave_scale(int b, double most) {
+  const int j = 1 << b;
+  const double left = weight[j].real(), t = weight[j].imag() / left;
+  if (!(std::abs(left) <= most && std::abs(left) * most >= 1 && std::abs(t) <= kMostTangent))
+    return 1;
+  weight[j] = {1, t};
+  weight[3] /= left;
+  return left;
+}
+
 std::optional<PairFactors> factor_pair(std::span<const cplx, 16> m) {
   for (int numbering = 0; numbering < 8; ++numbering) {
     PairFactors order;

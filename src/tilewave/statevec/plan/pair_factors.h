@@ -39,6 +39,13 @@ struct PairFactors {
   double scale = 1;               ///< and all times this, the cosine of the third step on 0 and 1
 
   int number(int j) const { return (exchanged ? (j & 1) << 1 | j >> 1 : j) ^ flips; }
+
+  /// For amplitudes that are still to be multiplied by bits[b] where bit b of j is 1.
+  void take_scales(const std::array<double, 2>& bits);
+  /// Takes a real scale out of the weights where bit b of j is 1 and returns it: the result is still
+  /// to be multiplied by it there, and weight[1 << b] has the real part 1. It is 1, and nothing
+  /// changes, where it or its inverse would be above `most`.
+  double leave_scale(int b, double most);
 };
 
 /// The factors of a unitary matrix with two exact zeros in the right places; nothing for any other

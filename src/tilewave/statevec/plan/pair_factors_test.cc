@@ -101,6 +101,36 @@ TEST(PairFactors, bits_of_a_matrix_may_be_exchanged_and_inverted) {
   }
 }
 
+// What a result is still to be multiplied by can be left to the next matrix: the product is the same.
+TEST(PairFactors, scales_of_bits_are_left_and_taken) {
+  int left = 0;
+  for (std::uint64_t k = 0; k < 500; ++k) {
+    SCOPED_TRACE(k);
+    std::array<PairFactors, 2> f;
+    for (std::uint64_t i = 0; i < 2; ++i) {
+      const auto reduced = reduce_pair(Matrix(circuit::random_unitary(2, 12, 2 * k + i)));
+      ASSERT_TRUE(reduced);
+      f[i] = *factor_pair(Matrix(reduced->reduced));
+    }
+    const std::vector<cplx> whole = product(matrix_of(f[1]), matrix_of(f[0]));
+    const double most = k % 2 ? 16 : 1.5;
+    std::array<double, 2> scale{1, 1};
+    for (int b = 0; b < 2; ++b) {
+      if (k % 3 == static_cast<std::uint64_t>(b)) continue;
+      scale[b] = f[0].leave_scale(b, most);
+      if (scale[b] == 1) continue;
+      ++left;
+      EXPECT_EQ(f[0].weight[1 << b].real(), 1);
+      EXPECT_LE(std::abs(scale[b]), most);
+      EXPECT_GE(std::abs(scale[b]), 1 / most);
+    }
+    f[1].take_scales(scale);
+    EXPECT_EQ(f[1].weight[0], 1.0);
+    EXPECT_LT(difference(product(matrix_of(f[1]), matrix_of(f[0])), whole), 1e-12);
+  }
+  EXPECT_GT(left, 300);
+}
+
 // Right or not at all, also where angles are not defined.
 TEST(PairFactors, matrices_with_structure) {
   const double h = std::sqrt(0.5);

@@ -392,17 +392,11 @@ void narrow(std::vector<WirePass>& passes, const std::vector<Need>& needs, int t
   }
 }
 
-// A lift multiplies amplitudes by up to sqrt(1 + t^2), and the factors of a matrix by what their scale
-// lacks, which the pass divides out when it stores. In between they must stay in the range of the
-// numbers (2^127, 2^1023), with room for the 2^32 inside a matrix (kLeastWeight in pair_factors.cc).
-static double most_growth_bits(Precision precision) {
-  return precision == Precision::kSingle ? 90 : 900;
-}
+double most_growth_bits(Precision precision) { return precision == Precision::kSingle ? 90 : 900; }
 
-static double growth_bits(const Lowered& lowered, const Action& a) {
+double growth_bits(const Action& a, const std::optional<PairFactors>& factors) {
   if (a.kind == ActionKind::kLift) return 0.5 * std::log2(1 + a.m[0] * a.m[0]);
-  if (const auto factors = pair_factors_of(a, lowered.matrices)) return -std::log2(factors->scale);
-  return 0;
+  return factors ? -std::log2(factors->scale) : 0;
 }
 
 constexpr double kEarlyGrowthBits = 1.2;
@@ -415,7 +409,8 @@ std::vector<WirePass> limit_growth(std::vector<WirePass> passes, const Lowered& 
     double bits = 0;
     std::size_t first = 0;
     for (std::size_t k = 0; k < pass.actions.size(); ++k) {
-      const double more = growth_bits(lowered, lowered.actions[pass.actions[k]]);
+      const Action& a = lowered.actions[pass.actions[k]];
+      const double more = growth_bits(a, pair_factors_of(a, lowered.matrices));
       bits += more;
       if (bits <= most_bits || more == 0) continue;
       WirePass part{pass.active, pass.row, {}};

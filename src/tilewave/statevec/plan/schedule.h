@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "tilewave/statevec/plan/lower.h"
+#include "tilewave/statevec/plan/pair_factors.h"
 #include "tilewave/statevec/plan/schedule_options.h"
 
 namespace tilewave::statevec::detail {
@@ -31,6 +33,13 @@ std::vector<WirePass> schedule_with(const std::vector<Need>& needs, const Schedu
 /// Takes a wire out of passes with more than `tile` of them where what the pass does on it can wait
 /// for the next pass.
 void narrow(std::vector<WirePass>& passes, const std::vector<Need>& needs, int tile);
+
+/// A lift multiplies amplitudes by up to sqrt(1 + t^2), and the factors of a matrix by what their
+/// scale lacks, which the pass divides out when it stores. In between they must stay in the range of
+/// the numbers (2^127, 2^1023), with room for the 2^32 inside a matrix (kLeastWeight in
+/// pair_factors.cc).
+double growth_bits(const Action& action, const std::optional<PairFactors>& factors);
+double most_growth_bits(Precision precision);  ///< of a pass
 
 /// Splits passes in which lifts and factors of matrices grow amplitudes so much before the scale of
 /// the pass that they would leave the range of the numbers; the parts have the same wires. lowered:
