@@ -140,11 +140,8 @@ TilePass lower_pass(const Plan& plan, std::size_t pass, const Shape& shape,
     return Written{std::move(written), steps, cost};
   };
   Written best = write(LiftStyle::kChoices);
-  for (const LiftStyle style : {LiftStyle::kAtOnce, LiftStyle::kApart}) {
-    if (style == LiftStyle::kApart && best.steps == 1) break;
-    Written other = write(style);
-    if (other.steps && (!best.steps || other.cost < best.cost)) best = std::move(other);
-  }
+  Written other = write(LiftStyle::kAtOnce);
+  if (other.steps && (!best.steps || other.cost < best.cost)) best = std::move(other);
   return std::move(best.pass);
 }
 

@@ -28,7 +28,6 @@ struct LocalTerm {
 /// How lifts and the phases before them are written; all but the first are for compiled kernels.
 enum class LiftStyle {
   kInterpreted,
-  kApart,    ///< phases, then lifts, which share code
   kAtOnce,   ///< a phase of one bit and the lift behind it at once, see kPhaseLift
   kChoices,  ///< and lifts with a factor of each pair, see kChoiceLift (choices.cc)
 };
