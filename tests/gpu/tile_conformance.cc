@@ -86,7 +86,7 @@ void run_kernels(const std::vector<int>& sizes, int num_seeds, bool turned = fal
         options.known_zeros = seed % 4 == 3;
         options.turned = turned;
         tile::ChunkLimits limits;
-        if (seed % 3 == 2) limits = {2600, 3, 2, 2600};
+        if (seed % 3 == 2) limits = {2600, 3, 2};
         limits = tile::within_block(limits, shape);
         std::mt19937_64 rng(static_cast<std::uint64_t>(1000 * seed + n));
         const Plan plan = tile::random_pass(options, rng);
@@ -154,7 +154,7 @@ void run_compiled(PassKind kind, int num_seeds, std::set<std::uint32_t>& kinds) 
       options.turned = kind == PassKind::kTurned;
       options.matrices = seed % 2 == 0;
       tile::ChunkLimits limits;
-      if (seed % 3 == 2) limits = {2600, 3, 2, 2600};
+      if (seed % 3 == 2) limits = {2600, 3, 2};
       limits = tile::within_block(limits, shape);
       std::mt19937_64 rng(static_cast<std::uint64_t>(500 + seed));
       Plan plan = kind == PassKind::kChains ? tile::random_chain(options, rng)

@@ -14,7 +14,7 @@ ChunkLimits chunk_limits(const Shape& shape) {
   // 3 x (64 KiB of tile, these, 384 bytes of sums, 1 KiB that the driver takes) in 228 KiB
   const std::size_t amplitude = amplitude_bytes(shape.precision);
   return within_block(loads_through_shared(shape.block_qubits(), amplitude)
-                          ? ChunkLimits{6976, 24, 4, 9280}
+                          ? ChunkLimits{6976, 24, 4}
                           : ChunkLimits{},
                       shape);
 }
@@ -27,7 +27,6 @@ ChunkLimits within_block(ChunkLimits limits, const Shape& shape) {
   TW_CHECK(taken + kLeastChunkBytes <= shape.shared_bytes, "a tile of this shape fits no block");
   const std::uint32_t room = (shape.shared_bytes - taken) / 16 * 16;
   limits.chunk_bytes = std::min(limits.chunk_bytes, room);
-  limits.plain_chunk_bytes = std::min(limits.plain_chunk_bytes, room);
   return limits;
 }
 
@@ -53,13 +52,6 @@ TilePass best_of(const Plan& plan, std::size_t pass, const Shape& shape, const C
     detail::Emitter emitter(plan, chosen, shape, limits, costs, choice);
     TilePass written = emitter.run();
     double cost = emitter.cost();
-    if (written.frame.num_chunks > 1 && written.frame.max_general == 0) {
-      ChunkLimits longer = limits;
-      longer.chunk_bytes = limits.plain_chunk_bytes;
-      detail::Emitter again(plan, chosen, shape, longer, costs, choice);
-      written = again.run();
-      cost = again.cost();
-    }
     cost *= choice.turned ? kTurnedMargin : 1;
     if (!any || cost < best_cost) {
       best = std::move(written);

@@ -21,7 +21,6 @@ struct ChunkLimits {
   std::uint32_t chunk_bytes = 32768;
   std::uint32_t num_linear = 32;
   std::uint32_t num_general = 4;
-  std::uint32_t plain_chunk_bytes = 32768;  ///< in a pass without general factors
 };
 
 /// Shared memory that a block of threads is started with.
