@@ -45,7 +45,7 @@ TilePass best_of(const Plan& plan, std::size_t pass, const Shape& shape, const C
                                      [](const Action& a) { return a.kind == ActionKind::kLift; });
   TilePass best;
   double best_cost = 0;
-  bool any = false, best_turned = false, too_long = false;
+  bool any = false, best_turned = false;
   std::vector<std::int32_t> costly;
   const auto attempt = [&](detail::EmitChoice choice) {
     choice.style = style;
@@ -60,16 +60,11 @@ TilePass best_of(const Plan& plan, std::size_t pass, const Shape& shape, const C
       best_turned = choice.turned;
     }
     any = true;
-    too_long = emitter.is_too_long();
     costly = emitter.costly_folds();
     return emitter.flushed_all();
   };
   const auto both_ways = [&](detail::EmitChoice choice) {
     const bool flushed_all = attempt(choice);
-    if (too_long) {
-      choice.compact = true;
-      attempt(choice);
-    }
     if (!flushed_all) return;
     choice.flush_all_slots = detail::EmitChoice{}.flush_all_slots;
     attempt(choice);
@@ -80,7 +75,7 @@ TilePass best_of(const Plan& plan, std::size_t pass, const Shape& shape, const C
     for (bool again = true; again;) {
       const bool is_first = apart.empty();
       const double before = best_cost;
-      both_ways({kManySlots, true, turned, seed, through_shared, tables, false, apart});
+      both_ways({kManySlots, true, turned, seed, through_shared, tables, apart});
       again = !costly.empty() && (is_first || best_cost < before);
       apart.insert(apart.end(), costly.begin(), costly.end());
     }

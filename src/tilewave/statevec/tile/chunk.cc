@@ -34,8 +34,6 @@ void Emitter::append_op(std::uint32_t code, OpHead head, const OpControls* contr
   append(code_, payload.data(), payload.size());
   ++out_.num_operations;
   out_.needs_kernel |= code >= kFirstCompiledCode;
-  if (!codes_[code]) code_bytes_ += code_bytes(code);
-  codes_[code] = true;
   last_bit_ = last_lift_ = ~0u;
   layer_open_ = false;
   pay(&OpCosts::decode);

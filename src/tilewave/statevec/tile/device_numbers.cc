@@ -66,7 +66,6 @@ constexpr std::array<const char*, kNumOpCosts> kMeanings = {
     "an exchange between threads",
     "an exchange between the two blocks of a tile",
     "a further chunk of a program",
-    "a KiB of code that the instruction cache does not hold",
     "decoding an operation",
     "a lift",
     "a constant phase on one bit",

@@ -6,7 +6,6 @@
 // and phases of the slot take it in; what is left is part of the scale on store.
 #pragma once
 
-#include <bitset>
 #include <optional>
 #include <span>
 #include <vector>
@@ -41,7 +40,6 @@ struct EmitChoice {
   std::uint32_t seed = 0;       ///< see schedule_phases()
   bool through_shared = false;  ///< see Arrival
   bool tables = true;           ///< constant phases of several register bits may be one table
-  bool compact = false;         ///< see lay_out()
   std::span<const std::int32_t> apart = {};  ///< operations (SlotPass::ops) that do not fold
   LiftStyle style = LiftStyle::kInterpreted;
 
@@ -70,7 +68,6 @@ class Emitter {
   /// Time of the pass beyond its memory traffic (tile_tuning.h).
   double cost() const { return cost_; }
   bool flushed_all() const { return flushed_all_; }
-  bool is_too_long() const { return too_long_; }  ///< for the instruction cache
   /// Operations that fold, and made phases be written that cost more than they would apart.
   const std::vector<std::int32_t>& costly_folds() const { return costly_folds_; }
 
@@ -202,9 +199,7 @@ class Emitter {
   const OpCosts& costs_;
   double cost_ = 0;
   OpCosts paid_ = no_costs();       ///< how often each of them is in `cost_`
-  std::bitset<kNumOpCodes> codes_;  ///< in the program, and their
-  int code_bytes_ = 0;
-  bool flushed_all_ = false, too_long_ = false;
+  bool flushed_all_ = false;
   std::vector<std::int32_t> costly_folds_;
   SlotPass slots_;
   double magnitude_[kMaxTileQubits];

@@ -112,8 +112,7 @@ void reuse_code(const std::vector<CodeUse>& uses, bool keeps_highest,
 }  // namespace
 
 std::vector<SlotLayout> lay_out(const SlotPass& pass, const std::vector<Phase>& phases,
-                                const Shape& shape, const Arrival& arrival, bool compact,
-                                bool chains) {
+                                const Shape& shape, const Arrival& arrival, bool chains) {
   const int k = shape.tile_qubits;
   const int banks = shape.precision == Precision::kDouble ? 3 : 4;  // bits: 128 bytes of amplitudes
   TW_CHECK(shape.row_bits <= banks, "rows of more than 128 bytes");
@@ -233,7 +232,7 @@ std::vector<SlotLayout> lay_out(const SlotPass& pass, const std::vector<Phase>& 
           mixed.push_back(op.register_mask & phases[f].registers);
           const bool is_pair = op.kind == OpKind::kMatrix2;
           matrices = matrices || is_pair;
-          if ((compact || is_pair) && mixed.back() && mixed.back() == op.register_mask)
+          if (is_pair && mixed.back() && mixed.back() == op.register_mask)
             uses.push_back({op.kind, op.register_mask});
         }
       }

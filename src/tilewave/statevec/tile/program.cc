@@ -177,7 +177,7 @@ TilePass Emitter::run() {
   const bool chains =
       choice_.style == LiftStyle::kChoices && shape_.precision == Precision::kSingle;
   const std::vector<SlotLayout> layouts =
-      lay_out(slots_, phases, shape_, arrival, choice_.compact, chains);
+      lay_out(slots_, phases, shape_, arrival, chains);
   const std::size_t start = phases[0].registers ? 0 : 1;  // after maps that are part of the arrival
   for (std::size_t f = start; choice_.turned && f < phases.size(); ++f)
     order_in_layers(slots_, layouts[f], phases[f].items);
@@ -283,9 +283,6 @@ TilePass Emitter::run() {
   const cplx scale = cplx(out_.frame.scale_re, out_.frame.scale_im) * factor_of(owed_);
   out_.frame.scale_re = scale.real();
   out_.frame.scale_im = scale.imag();
-  // Passes with matrices have not been seen to suffer.
-  too_long_ = costs_.code_kib > 0 && out_.frame.op_set == OpSet::kLean && code_bytes_ > kCodeBytes;
-  if (too_long_) pay(&OpCosts::code_kib, (code_bytes_ - kCodeBytes) / 1024.0);
   load(layouts.front(), layouts[start]);
   store(layouts[start], layouts.back());
   list_ops();

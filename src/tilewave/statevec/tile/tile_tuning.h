@@ -21,7 +21,6 @@ struct OpCosts {
   double exchange = 0.68;
   double crossing = 1.1;
   double chunk = 0.55;    ///< another chunk
-  double code_kib = 0.3;  ///< a KiB of code beyond kCodeBytes
   double decode = 0.1;
   double lift = 0.12;
   double tau = 0.06;             ///< a constant phase on one bit
@@ -54,7 +53,6 @@ inline constexpr OpCosts kSingleCosts = {.unhidden = 0.59,
                                          .arrival = 0.25,
                                          .exchange = 0.49,
                                          .chunk = 0.2,
-                                         .code_kib = 0,
                                          .decode = 0.11,
                                          .lift = 0.05,
                                          .tau = 0.03,
@@ -81,7 +79,6 @@ inline constexpr OpCosts kSingleCosts = {.unhidden = 0.59,
 /// Of kernels compiled for one program: what an operation does, and little for getting to it. Those
 /// of the interpreter but for a few, which are guesses.
 constexpr OpCosts compiled(OpCosts c, bool is_double) {
-  c.code_kib = 0;
   c.decode = 0.02;
   c.turned = c.turned_lift = 0;
   c.signs = 0.05;
@@ -114,28 +111,24 @@ inline const WriterCosts& shipped_costs(Precision precision) {
   return precision == Precision::kDouble ? kDoubleWriterCosts : kSingleWriterCosts;
 }
 
-inline constexpr std::size_t kNumOpCosts = 31;
+inline constexpr std::size_t kNumOpCosts = 30;
 using OpCostList = std::array<double, kNumOpCosts>;
 static_assert(sizeof(OpCosts) == sizeof(OpCostList), "one name each below");
 inline constexpr std::array<const char*, kNumOpCosts> kOpCostNames = {
-    "unhidden",    "arrival",        "exchange",       "crossing",
-    "chunk",       "code_kib",       "decode",         "lift",
-    "tau",         "bit_phase",      "pairs",          "lanes",
-    "phase_table", "rotation_table", "mirrored_table", "phase_all",
-    "phase_set",   "general",        "flip",           "rotate",
-    "matrix1",     "matrix2",        "factored2",      "turned",
-    "turned_lift", "ties",           "signs",          "sign_row",
-    "table_entry", "table_number",   "code_step"};
+    "unhidden",       "arrival",        "exchange",  "crossing",
+    "chunk",          "decode",         "lift",      "tau",
+    "bit_phase",      "pairs",          "lanes",     "phase_table",
+    "rotation_table", "mirrored_table", "phase_all", "phase_set",
+    "general",        "flip",           "rotate",    "matrix1",
+    "matrix2",        "factored2",      "turned",    "turned_lift",
+    "ties",           "signs",          "sign_row",  "table_entry",
+    "table_number",   "code_step"};
 constexpr OpCosts no_costs() { return std::bit_cast<OpCosts>(OpCostList{}); }
 /// Milliseconds of so many operations.
 inline double sum_of(const OpCosts& counts, const OpCosts& costs) {
   const auto n = std::bit_cast<OpCostList>(counts), ms = std::bit_cast<OpCostList>(costs);
   return std::inner_product(n.begin(), n.end(), ms.begin(), 0.0);
 }
-
-/// What the instruction cache holds of the code of operations beside that of load and store: passes
-/// that run more took 2 to 10 ms longer than their operations in double precision.
-inline constexpr int kCodeBytes = 64 << 10;
 
 /// Bytes of machine code (sm_90) of an operation.
 inline int code_bytes(std::uint32_t code) {
