@@ -37,7 +37,6 @@ TilePass best_of(const Plan& plan, std::size_t pass, const Shape& shape, const C
   TW_CHECK(pass < plan.passes.size(), "no such pass");
   TW_CHECK(plan.precision == shape.precision, "plan and shape differ in precision");
   const Pass& chosen = plan.passes[pass];
-  constexpr int kManySlots = 7;
   constexpr double kTurnedMargin = 1.03;  // as good as predictions are
   const bool has_flips = std::any_of(chosen.actions.begin(), chosen.actions.end(),
                                      [](const Action& a) { return a.kind == ActionKind::kFlip; });
@@ -61,13 +60,6 @@ TilePass best_of(const Plan& plan, std::size_t pass, const Shape& shape, const C
     }
     any = true;
     costly = emitter.costly_folds();
-    return emitter.flushed_all();
-  };
-  const auto both_ways = [&](detail::EmitChoice choice) {
-    const bool flushed_all = attempt(choice);
-    if (!flushed_all) return;
-    choice.flush_all_slots = detail::EmitChoice{}.flush_all_slots;
-    attempt(choice);
   };
   const auto with_folds = [&](std::uint32_t seed, bool through_shared, bool tables, bool turned) {
     // Those that cost more folded than apart leave the exchanges, while that gains anything.
@@ -75,11 +67,11 @@ TilePass best_of(const Plan& plan, std::size_t pass, const Shape& shape, const C
     for (bool again = true; again;) {
       const bool is_first = apart.empty();
       const double before = best_cost;
-      both_ways({kManySlots, true, turned, seed, through_shared, tables, apart});
+      attempt({true, turned, seed, through_shared, tables, apart});
       again = !costly.empty() && (is_first || best_cost < before);
       apart.insert(apart.end(), costly.begin(), costly.end());
     }
-    if (has_flips) both_ways({kManySlots, false, turned, seed, through_shared, tables});
+    if (has_flips) attempt({false, turned, seed, through_shared, tables});
   };
   // How the tile arrives, where there is a choice, with phases written before lifts or signs that
   // wait beside them, then without tables, then with noise.

@@ -33,8 +33,6 @@ enum class LiftStyle {
 
 /// Choices that are tried against each other.
 struct EmitChoice {
-  /// Emit all waiting terms at once when this many slots that wait are mixed later in the pass.
-  int flush_all_slots = 99;
   bool fold = true;             ///< X under at most one control becomes part of exchanges
   bool turned = false;          ///< quarter and half turns wait beside lifts
   std::uint32_t seed = 0;       ///< see schedule_phases()
@@ -67,7 +65,6 @@ class Emitter {
 
   /// Time of the pass beyond its memory traffic (tile_tuning.h).
   double cost() const { return cost_; }
-  bool flushed_all() const { return flushed_all_; }
   /// Operations that fold, and made phases be written that cost more than they would apart.
   const std::vector<std::int32_t>& costly_folds() const { return costly_folds_; }
 
@@ -199,7 +196,6 @@ class Emitter {
   const OpCosts& costs_;
   double cost_ = 0;
   OpCosts paid_ = no_costs();       ///< how often each of them is in `cost_`
-  bool flushed_all_ = false;
   std::vector<std::int32_t> costly_folds_;
   SlotPass slots_;
   double magnitude_[kMaxTileQubits];

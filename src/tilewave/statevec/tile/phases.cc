@@ -1,7 +1,7 @@
 // Phase terms to operations. The pool splits by the set S of register bits a term needs, and each S
 // has one factor W_S(thread, tile); those on one bit take along the lift that follows. A flush
-// emits the terms that touch a slot about to be mixed or, when many slots wait, all of them at
-// once; phase_table.cc writes those that are cheaper as one table.
+// emits the terms that touch a slot about to be mixed; phase_table.cc writes those that are cheaper
+// as one table.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -321,19 +321,6 @@ std::uint32_t Emitter::flushed_before(const std::vector<const SlotOp*>& maps) co
 
 void Emitter::flush(std::uint32_t touched) {
   if (choice_.tables) flush_table(touched);
-  std::uint32_t waiting = 0;
-  bool any = false;
-  for (const SlotTerm& t : pool_) {
-    waiting |= t.slots;
-    any = any || (t.slots & touched);
-  }
-  if (!any) return;
-  if (std::popcount(waiting & future_) >= choice_.flush_all_slots) {
-    flushed_all_ = true;
-    flush_terms(pool_, touched);
-    pool_.clear();
-    return;
-  }
   const auto stays = std::stable_partition(pool_.begin(), pool_.end(),
                                            [&](const SlotTerm& t) { return t.slots & touched; });
   const std::vector<SlotTerm> now(pool_.begin(), stays);
