@@ -45,7 +45,6 @@ TilePass best_of(const Plan& plan, std::size_t pass, const Shape& shape, const C
   TilePass best;
   double best_cost = 0;
   bool any = false, best_turned = false;
-  std::vector<std::int32_t> costly;
   const auto attempt = [&](detail::EmitChoice choice) {
     choice.style = style;
     detail::Emitter emitter(plan, chosen, shape, limits, costs, choice);
@@ -59,18 +58,9 @@ TilePass best_of(const Plan& plan, std::size_t pass, const Shape& shape, const C
       best_turned = choice.turned;
     }
     any = true;
-    costly = emitter.costly_folds();
   };
   const auto with_folds = [&](std::uint32_t seed, bool through_shared, bool tables, bool turned) {
-    // Those that cost more folded than apart leave the exchanges, while that gains anything.
-    std::vector<std::int32_t> apart;
-    for (bool again = true; again;) {
-      const bool is_first = apart.empty();
-      const double before = best_cost;
-      attempt({true, turned, seed, through_shared, tables, apart});
-      again = !costly.empty() && (is_first || best_cost < before);
-      apart.insert(apart.end(), costly.begin(), costly.end());
-    }
+    attempt({true, turned, seed, through_shared, tables});
     if (has_flips) attempt({false, turned, seed, through_shared, tables});
   };
   // How the tile arrives, where there is a choice, with phases written before lifts or signs that

@@ -38,7 +38,6 @@ struct EmitChoice {
   std::uint32_t seed = 0;       ///< see schedule_phases()
   bool through_shared = false;  ///< see Arrival
   bool tables = true;           ///< constant phases of several register bits may be one table
-  std::span<const std::int32_t> apart = {};  ///< operations (SlotPass::ops) that do not fold
   LiftStyle style = LiftStyle::kInterpreted;
 
   bool compiled() const { return style != LiftStyle::kInterpreted; }
@@ -65,8 +64,6 @@ class Emitter {
 
   /// Time of the pass beyond its memory traffic (tile_tuning.h).
   double cost() const { return cost_; }
-  /// Operations that fold, and made phases be written that cost more than they would apart.
-  const std::vector<std::int32_t>& costly_folds() const { return costly_folds_; }
 
   TilePass run();
 
@@ -196,7 +193,6 @@ class Emitter {
   const OpCosts& costs_;
   double cost_ = 0;
   OpCosts paid_ = no_costs();       ///< how often each of them is in `cost_`
-  std::vector<std::int32_t> costly_folds_;
   SlotPass slots_;
   double magnitude_[kMaxTileQubits];
   double unit_ = 1;  ///< what 1 stands for where all halves are 0-halves

@@ -168,8 +168,6 @@ TilePass Emitter::run() {
   out_.shape = shape_;
   slots_ = to_slots(plan_, pass_, shape_);
   for (SlotOp& op : slots_.ops) op.folds = op.folds && choice_.fold;
-  for (std::int32_t index : choice_.apart)
-    slots_.ops[static_cast<std::size_t>(index)].folds = false;
   Arrival arrival;
   std::vector<Phase> phases = schedule(arrival);
   // In double precision the order of chains takes longer (docs/notebook,
@@ -260,14 +258,7 @@ TilePass Emitter::run() {
       now |= maps.back()->target_mask;
     }
     // a flush may write more than it has to, and with it what would have cancelled
-    while (const std::uint32_t touched = flushed_before(maps)) {
-      const double before = cost_;
-      flush(touched);
-      if (cost_ - before <= costs_.flip) continue;
-      for (std::int32_t map : phases[f].maps) {
-        if (op_of(map).target_mask & touched) costly_folds_.push_back(map);
-      }
-    }
+    while (const std::uint32_t touched = flushed_before(maps)) flush(touched);
     for (const SlotOp* map : maps) TW_CHECK(map_terms(*map, pool_), "a phase crosses a map");
     // An X needs the true halves of its target, which can be made only while it is a register bit.
     const std::uint32_t leaving = phases[f].registers & mapped[f] & (now | ~next);
