@@ -421,7 +421,6 @@ struct Compiled {
       TW_ONE_BIT(kMatrix1, T m[8]; for (int k = 0; k < 8; ++k) m[k] = num(k);
                  if (acts) matrix1<R, RB>(p.a, m, op.pairs))
       TW_ONE_BIT(kTauOne, (tau<R, kTauOne>(p.a, num(0))))
-      TW_ONE_BIT(kSignedTau, (signed_tau<R, RB>(p.a, num(0), op.pairs, p.context.thread, p.tile)))
       TW_ONE_BIT(kTauI, (tau<R, kTauI>(p.a, num(0))))
       TW_ONE_BIT(kTauReal, (tau<R, kTauReal>(p.a, num(0))))
       TW_ONE_BIT(kPhase, (phase<R, kPhase, kList>(p, head, payload)))

@@ -179,8 +179,6 @@ TW_HD void apply_op(Complex<T> (&a)[1 << RB], ListedOp now, const std::byte* chu
       TW_EACH_BIT(kTauI, (bit_tau<R, RB, kTauI>(a, head, payload())))
       TW_EACH_BIT(kTauReal, (bit_tau<R, RB, kTauReal>(a, head, payload())))
 #if !defined(__CUDA_ARCH__)  // on devices in compiled kernels alone
-      TW_EACH_BIT(kSignedTau, (signed_tau<R, RB>(a, numbers()[0], pairs(), context.thread, tile));
-                  if (head.then_lift()) lift<R, RB>(a, lift_numbers<T>(payload() + 16)))
       TW_EACH_BIT(kPhaseLift, (phase_and_lift<R, RB, kPhaseLift>(a, head, payload(), context)))
       TW_EACH_BIT(kPhaseUpperLift,
                   (phase_and_lift<R, RB, kPhaseUpperLift>(a, head, payload(), context)))

@@ -133,7 +133,7 @@ class Emitter {
   void write_last_signs();
   void remove_lift();
   bool add_to_layer(std::uint32_t bit, const std::vector<std::byte>& numbers);
-  void emit_tau(std::uint32_t code, int bit, double tau, std::uint32_t sign_bit = 0);
+  void emit_tau(std::uint32_t code, int bit, double tau);
   void reset_magnitude(int slot);
   std::vector<cplx> scaled_matrix(const SlotOp& op) const;
   std::vector<Phase> schedule(Arrival& arrival);

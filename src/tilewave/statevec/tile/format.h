@@ -93,20 +93,17 @@ enum OpCode : std::uint32_t {
   /// Lifts between waiting phases of quarter and half turns, highest bit first. pairs: TurnedLayer
   /// flags; index: SignRows. payload: a TurnedLift for each bit in kLifts, then the rows.
   kTurnedLayer = 81,
-  /// The 1-half times (1 + i tau), or (1 - i tau) where a bit that is no register bit is 1, see
-  /// SignBit in OpHead::pairs. payload: as kTauOne. Compiled kernels alone (jit_source.h).
-  kSignedTau = 86,
   /// A phase of each kind and the lift behind it at once: y = x + g W y, x -= s y with x the
   /// 0-half. payload: as kPhase, with g and s for the numbers of the lift; a constant W has g in
-  /// it. Compiled kernels alone.
-  kPhaseLift = 91,
-  kPhaseUpperLift = 96,
-  kPhasePairsLift = 101,
+  /// it. Compiled kernels alone (jit_source.h).
+  kPhaseLift = 86,
+  kPhaseUpperLift = 91,
+  kPhasePairsLift = 96,
   /// The same with a constant factor for each pair of amplitudes, one of four, see ChoiceLift.
   /// Compiled kernels alone.
-  kChoiceLift = 106,
-  kNumOpCodes = 111,
-  kFirstCompiledCode = kSignedTau  ///< it and those after it: compiled kernels alone
+  kChoiceLift = 101,
+  kNumOpCodes = 106,
+  kFirstCompiledCode = kPhaseLift  ///< it and those after it: compiled kernels alone
 };
 // A lift is y += a x, x -= s y with x the 0-half: lifts run in place, since one that needs both old
 // values costs a register move an amplitude. What a lift and a tau leave out, a real factor on the

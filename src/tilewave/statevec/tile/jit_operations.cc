@@ -21,7 +21,7 @@ std::vector<int> uses_of_numbers(const ListedOp& op) {
   }
   if (code >= kMatrix1 && code < kMatrix2)
     return std::vector<int>(8, 2 * pairs_of(op, code - kMatrix1));
-  if ((code >= kTauOne && code < kPhase) || code >= kSignedTau) return {kLiftUses};
+  if (code >= kTauOne && code < kPhase) return {kLiftUses};
   if (code >= kLift && code < kTable) return {kLiftUses, kLiftUses};
   const bool is_phase = code == kPhaseAll || code == kPhaseSet;
   if (is_phase && op.word.factor() == FactorClass::kConstant) return {kLiftUses, kLiftUses};
@@ -44,7 +44,6 @@ int bytes_of(const ListedOp& op, int table_entries, Precision precision) {
            (kPairs - (is_signed ? 0 : ChoiceLift::count(op.pairs, 0))) * kJitTurnedPairBytes;
   }
   if (code >= kPhaseLift) return code_bytes(code - kPhaseLift + kPhase) * 2 / 3 - kJitLiftBytes / 2;
-  if (code >= kSignedTau) return kJitLiftBytes / 2;
   if (code == kExchange) return kJitExchangeBytes;
   if (code >= kFlip && code < kRotate) {
     if (!op.word.controlled()) return 0;  // registers take other names

@@ -334,8 +334,7 @@ bool has_signs(const TilePass& pass) {
   std::set<std::uint32_t> kinds;
   add_kinds(pass, kinds);
   const std::uint32_t choices = kNumOpCodes + 2 * ChoiceLift::kSigned;
-  return kinds.contains(kSignedTau) || kinds.contains(choices) ||
-         kinds.contains(choices + 2 * ChoiceLift::kReversed);
+  return kinds.contains(choices) || kinds.contains(choices + 2 * ChoiceLift::kReversed);
 }
 
 // ZZ of a register bit and another one is a constant phase with a sign.

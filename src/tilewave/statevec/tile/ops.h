@@ -330,14 +330,6 @@ TW_HD void bit_tau(Complex<T> (&a)[1 << RB], OpWord head, const std::byte* paylo
   if (head.then_lift()) lift<R, RB>(a, next);
 }
 
-/// `bit`: see kSignedTau.
-template <int R, int RB, class T>
-TW_HD void signed_tau(Complex<T> (&a)[1 << RB], T tau, std::uint32_t bit, std::uint32_t thread,
-                      std::uint32_t tile) {
-  const T own = SignBit::is_set(bit, thread, tile) ? -tau : tau;
-  map_upper<R, RB>(a, [&](Complex<T> x) { return times_tau<kTauOne>(x, own); });
-}
-
 /// Calls f(amplitude, factor of its register bits) for every amplitude: a product tree.
 template <int B, int J, class T, class S, int N, class F>
 TW_HD void with_bit_scale(Complex<T> (&a)[N], T scale, const S* bit_scale, const F& f) {

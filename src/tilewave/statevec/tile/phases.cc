@@ -166,13 +166,11 @@ void Emitter::emit_phase(std::uint32_t code, std::uint32_t set,
   emit(code, head, {}, std::move(payload));
 }
 
-void Emitter::emit_tau(std::uint32_t code, int bit, double tau, std::uint32_t sign_bit) {
+void Emitter::emit_tau(std::uint32_t code, int bit, double tau) {
   std::vector<std::byte> payload;
   put(payload, tau);
   pay(&OpCosts::tau);
-  OpHead head;
-  head.pairs = sign_bit;
-  emit_bit(code + static_cast<std::uint32_t>(bit), head, std::move(payload));
+  emit_bit(code + static_cast<std::uint32_t>(bit), {}, std::move(payload));
 }
 
 /// Multiplies the 1-half of a register slot by its magnitude.
@@ -181,36 +179,6 @@ void Emitter::reset_magnitude(int slot) {
   if (m != 1) emit_tau(kTauReal, layout_->bit_of[slot], m);
   m = 1;
 }
-
-namespace {
-
-/// A phase of so much, and the opposite one where a bit is 1 (SignBit): what is left of ZZ with a
-/// bit outside once its other half is written.
-struct SignedPhase {
-  std::uint64_t turns;
-  std::uint32_t bit;
-};
-
-std::optional<SignedPhase> signed_phase(const std::vector<LocalTerm>& terms) {
-  std::uint64_t constant = 0, opposite = 0;
-  std::optional<std::uint32_t> bit;
-  for (const LocalTerm& t : terms) {
-    if (!t.thread && !t.tile) {
-      constant += t.turns;
-      continue;
-    }
-    if (std::popcount(t.thread) + std::popcount(t.tile) != 1) return std::nullopt;
-    const auto own = static_cast<std::uint32_t>(
-        t.thread ? std::countr_zero(t.thread) : SignBit::kOfTile + std::countr_zero(t.tile));
-    if (bit.value_or(own) != own) return std::nullopt;
-    bit = own;
-    opposite += t.turns;
-  }
-  if (!bit || !is_rounding(opposite + 2 * constant)) return std::nullopt;
-  return SignedPhase{constant, *bit};
-}
-
-}  // namespace
 
 /// The phase of one register bit. A constant one costs two multiply-adds per amplitude: with the
 /// larger part of W taken out as a real factor, one coefficient is left.
@@ -233,15 +201,6 @@ void Emitter::emit_bit_phase(int bit, const std::vector<LocalTerm>& terms,
       emit_tau(kTauI, bit, w.real() / w.imag());
     }
     return;
-  }
-  if (choice_.compiled() && pairs.empty()) {
-    const std::optional<SignedPhase> sign = signed_phase(terms);
-    const cplx w = sign ? factor_of(sign->turns) : cplx(0, 1);
-    if (std::abs(w.real()) >= std::abs(w.imag())) {
-      magnitude *= w.real();
-      emit_tau(kSignedTau, bit, w.imag() / w.real(), sign->bit);
-      return;
-    }
   }
   make_room(terms);
   OpHead head;

@@ -227,8 +227,8 @@ inline void add_kinds(const TilePass& pass, std::set<std::uint32_t>& kinds) {
       kExchange,  kMatrixShared,   kPhaseAll,       kPhaseSet,   kLayer,       kFlip,
       kRotate,    kMatrix1,        kMatrix2,        kFactored2,  kTauOne,      kTauI,
       kTauReal,   kPhase,          kPhaseUpper,     kPhasePairs, kGeneral,     kLift,
-      kTable,     kTable + 1,      kTable + 2,      kCross,      kTurnedLayer, kSignedTau,
-      kPhaseLift, kPhaseUpperLift, kPhasePairsLift, kChoiceLift};
+      kTable,     kTable + 1,      kTable + 2,      kCross,      kTurnedLayer, kPhaseLift,
+      kPhaseUpperLift, kPhasePairsLift, kChoiceLift};
   for (std::size_t at = 0; at < pass.code.size();) {
     const auto& chunk = *reinterpret_cast<const ChunkHead*>(pass.code.data() + at);
     std::size_t pc = at + sizeof(ChunkHead);
@@ -250,8 +250,8 @@ inline bool has_compiled_kinds(const std::set<std::uint32_t>& kinds) {
     if (!(flags & ChoiceLift::kSigned) && !kinds.contains(kNumOpCodes + 2 * flags + 1))
       return false;
   }
-  return kinds.contains(kSignedTau) && kinds.contains(kPhaseLift) &&
-         kinds.contains(kPhaseUpperLift) && kinds.contains(kPhasePairsLift);
+  return kinds.contains(kPhaseLift) && kinds.contains(kPhaseUpperLift) &&
+         kinds.contains(kPhasePairsLift);
 }
 
 /// Applies a pass to amplitudes in order of positions.
