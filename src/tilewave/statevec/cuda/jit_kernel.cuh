@@ -220,7 +220,6 @@ struct Compiled {
       } else {
         tile::turn_by(p.a[j], e);
       }
-      if constexpr (Kind == 2) tile::turn_by(p.a[(1 << RB) - 1 - j], e);
     }
   }
 
@@ -395,7 +394,7 @@ struct Compiled {
       phase_all<RB>(p.a, factor<kList>(p, head, payload, lanes));
     } else if constexpr (code == kPhaseSet) {
       phase_set<RB>(p.a, factor<kList>(p, head, payload, lanes), op.pairs);
-    } else if constexpr (code == kLayer || (code >= kTable && code < kTable + 3)) {
+    } else if constexpr (code == kLayer || (code >= kTable && code < kTable + 2)) {
       const auto* const entry = reinterpret_cast<const Complex<T>*>(payload + 16 * RB);
       static_assert(head.index() == 0, "the lifts of a layer are operations of their own");
       if constexpr (code >= kTable) {

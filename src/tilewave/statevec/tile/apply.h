@@ -36,8 +36,7 @@
   "TW_OP_45, TW_OP_46, TW_OP_47, TW_OP_48, TW_OP_49, TW_OP_50, TW_OP_51, TW_OP_52, TW_OP_53, " \
   "TW_OP_54, TW_OP_55, TW_OP_56, TW_OP_57, TW_OP_58, TW_OP_59, TW_OP_60, TW_OP_61, TW_OP_62, " \
   "TW_OP_63, TW_OP_64, TW_OP_65, TW_OP_66, TW_OP_67, TW_OP_68, TW_OP_69, TW_OP_70, TW_OP_71, " \
-  "TW_OP_72, TW_OP_73, TW_OP_74, TW_OP_75, TW_OP_76, TW_OP_77, TW_OP_78, TW_OP_79, TW_OP_80, " \
-  "TW_OP_81"
+  "TW_OP_72, TW_OP_73, TW_OP_74, TW_OP_75, TW_OP_76, TW_OP_77, TW_OP_78, TW_OP_79, TW_OP_80"
 #define TW_JUMP(CODE)                                                                        \
   asm volatile("{\n.reg .b32 code;\nmov.b32 code, %0;\nTW_OPS: .branchtargets " TW_OP_LABELS \
                ";\nbrx.idx code, TW_OPS;\n}" ::"r"(CODE)                                     \
@@ -149,11 +148,6 @@ TW_HD void apply_op(Complex<T> (&a)[1 << RB], ListedOp now, const std::byte* chu
       TW_LABEL(kTable + 1);
       first = lift_numbers<T>(payload());
       rotations<RB>(a, reinterpret_cast<const Complex<T>*>(payload() + 16 * RB));
-      goto lifts_of_layer;
-    case kTable + 2:
-      TW_LABEL(kTable + 2);
-      first = lift_numbers<T>(payload());
-      mirrored<RB>(a, reinterpret_cast<const Complex<T>*>(payload() + 16 * RB));
       goto lifts_of_layer;
     case kLayer:
       TW_LABEL(kLayer);

@@ -74,7 +74,6 @@ constexpr std::array<const char*, kNumOpCosts> kMeanings = {
     "more with factors of lanes",
     "a table of factors, one an amplitude of a thread",
     "the same as rotations",
-    "half of them",
     "a phase of all amplitudes of a thread",
     "a phase of some of them",
     "making a factor in every thread",

@@ -79,7 +79,7 @@ class Emitter {
   void shared_matrix(const SlotOp& op, const OpHead& head, const OpControls& controls);
   void flush(std::uint32_t slots);
   struct PhaseTable;
-  PhaseTable phase_table(const std::vector<LocalTerm>& terms, std::uint32_t dressed) const;
+  PhaseTable phase_table(const std::vector<LocalTerm>& terms) const;
   void flush_table(std::uint32_t slots);
   void open_layer(TableKind kind, const std::vector<std::byte>& table);
   void matrix2(const SlotOp& op, const OpHead& head, const OpControls& controls);

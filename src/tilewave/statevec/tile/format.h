@@ -89,10 +89,10 @@ enum OpCode : std::uint32_t {
   kTable = 77,    ///< kTable + TableKind - 1: the same as kLayer, then the table
   /// A crossing. Index 1 where the operations since the last exchange or the load (index 1 of that
   /// one, PassFrame::arrives) need no shared memory: the other block may write as soon as it can.
-  kCross = 80,
+  kCross = 79,
   /// Lifts between waiting phases of quarter and half turns, highest bit first. pairs: TurnedLayer
   /// flags; index: SignRows. payload: a TurnedLift for each bit in kLifts, then the rows.
-  kTurnedLayer = 81,
+  kTurnedLayer = 80,
   /// A phase of each kind and the lift behind it at once: y = x + g W y, x -= s y with x the
   /// 0-half. payload: as kPhase, with g and s for the numbers of the lift; a constant W has g in
   /// it. Compiled kernels alone (jit_source.h).
@@ -114,8 +114,7 @@ enum OpCode : std::uint32_t {
 enum class TableKind : std::uint32_t {
   kNoTable,
   kFactors,    ///< amplitude j times factor j, 1 for j = 0: 2^R complex
-  kRotations,  ///< amplitude j turned: 2^R pairs p, q
-  kMirrored    ///< the same with equal entries for j and ~j: the first half of them
+  kRotations   ///< amplitude j turned: 2^R pairs p, q
 };
 
 /// What an operation kTurnedLayer does, in OpHead::pairs: bit r + each of these for register bit r.

@@ -389,8 +389,7 @@ class Writer {
     const bool is_double = pass_.shape.precision == Precision::kDouble;
     const std::size_t each = is_double ? sizeof(Complex<double>) : sizeof(Complex<float>);
     const std::size_t first = at + sizeof(OpHead) + std::size_t{16} * kRegisters;
-    const std::size_t size =
-        (std::size_t{1} << kRegisters) / (kind == TableKind::kMirrored ? 2 : 1);
+    const std::size_t size = std::size_t{1} << kRegisters;
     std::vector<std::pair<double, double>> entries;
     for (std::size_t j = 0; j < size; ++j) {
       const std::size_t from = first + j * each;
@@ -421,7 +420,7 @@ class Writer {
       own[re + 1].uses += 1;
     }
     const std::size_t count = order.size();
-    multiplications = static_cast<int>(count) * (kind == TableKind::kMirrored ? 2 : 1);
+    multiplications = static_cast<int>(count);
     order.resize(same.size());
     return "{" + text(count) + "," + list(order) + "," + list(same) + "}";
   }

@@ -129,8 +129,7 @@ TW_HD void turn_by(Complex<T>& a, Complex<T> shears) {
   a.re += shears.re * a.im;
 }
 
-/// Phases of single amplitudes: as factors, as rotations, and as rotations with equal entries for j
-/// and ~j.
+/// Phases of single amplitudes: as factors, and as rotations.
 template <int RB, class T>
 TW_HD void factors(Complex<T> (&a)[1 << RB], const Complex<T>* entry) {
   TW_UNROLL
@@ -140,15 +139,6 @@ template <int RB, class T>
 TW_HD void rotations(Complex<T> (&a)[1 << RB], const Complex<T>* entry) {
   TW_UNROLL
   for (int j = 0; j < 1 << RB; ++j) turn_by(a[j], entry[j]);
-}
-template <int RB, class T>
-TW_HD void mirrored(Complex<T> (&a)[1 << RB], const Complex<T>* entry) {
-  TW_UNROLL
-  for (int j = 0; j < 1 << (RB - 1); ++j) {
-    const Complex<T> shears = entry[j];
-    turn_by(a[j], shears);
-    turn_by(a[(1 << RB) - 1 - j], shears);
-  }
 }
 
 /// Maps the 1-half: x = f(x).

@@ -227,7 +227,7 @@ inline void add_kinds(const TilePass& pass, std::set<std::uint32_t>& kinds) {
       kExchange,  kMatrixShared,   kPhaseAll,       kPhaseSet,   kLayer,       kFlip,
       kRotate,    kMatrix1,        kMatrix2,        kFactored2,  kTauOne,      kTauI,
       kTauReal,   kPhase,          kPhaseUpper,     kPhasePairs, kGeneral,     kLift,
-      kTable,     kTable + 1,      kTable + 2,      kCross,      kTurnedLayer, kPhaseLift,
+      kTable,     kTable + 1,      kCross,          kTurnedLayer, kPhaseLift,
       kPhaseUpperLift, kPhasePairsLift, kChoiceLift};
   for (std::size_t at = 0; at < pass.code.size();) {
     const auto& chunk = *reinterpret_cast<const ChunkHead*>(pass.code.data() + at);
@@ -242,7 +242,7 @@ inline void add_kinds(const TilePass& pass, std::set<std::uint32_t>& kinds) {
     at += std::size_t{chunk.size16} * 16;
   }
 }
-constexpr std::size_t kNumKinds = 23;  ///< but for those of compiled kernels alone
+constexpr std::size_t kNumKinds = 22;  ///< but for those of compiled kernels alone
 inline bool has_compiled_kinds(const std::set<std::uint32_t>& kinds) {
   for (const std::uint32_t flags : {0u, ChoiceLift::kSigned, ChoiceLift::kReversed,
                                     ChoiceLift::kSigned | ChoiceLift::kReversed}) {

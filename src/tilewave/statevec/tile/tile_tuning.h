@@ -29,7 +29,6 @@ struct OpCosts {
   double lanes = 0.13;           ///< more with lane factors
   double phase_table = 0.36;     ///< a constant factor an amplitude of a thread
   double rotation_table = 0.3;   ///< the same as rotations
-  double mirrored_table = 0.24;  ///< half of them
   double phase_all = 0.6;
   double phase_set = 0.3;
   double general = 1.9;  ///< making a factor of every thread
@@ -61,7 +60,6 @@ inline constexpr OpCosts kSingleCosts = {.unhidden = 0.59,
                                          .lanes = 0.02,
                                          .phase_table = 0.22,
                                          .rotation_table = 0.2,
-                                         .mirrored_table = 0.14,
                                          .phase_all = 0.1,
                                          .phase_set = 0.08,
                                          .general = 0.8,
@@ -111,18 +109,18 @@ inline const WriterCosts& shipped_costs(Precision precision) {
   return precision == Precision::kDouble ? kDoubleWriterCosts : kSingleWriterCosts;
 }
 
-inline constexpr std::size_t kNumOpCosts = 30;
+inline constexpr std::size_t kNumOpCosts = 29;
 using OpCostList = std::array<double, kNumOpCosts>;
 static_assert(sizeof(OpCosts) == sizeof(OpCostList), "one name each below");
 inline constexpr std::array<const char*, kNumOpCosts> kOpCostNames = {
-    "unhidden",       "arrival",        "exchange",  "crossing",
-    "chunk",          "decode",         "lift",      "tau",
-    "bit_phase",      "pairs",          "lanes",     "phase_table",
-    "rotation_table", "mirrored_table", "phase_all", "phase_set",
-    "general",        "flip",           "rotate",    "matrix1",
-    "matrix2",        "factored2",      "turned",    "turned_lift",
-    "ties",           "signs",          "sign_row",  "table_entry",
-    "table_number",   "code_step"};
+    "unhidden",       "arrival",   "exchange",    "crossing",
+    "chunk",          "decode",    "lift",        "tau",
+    "bit_phase",      "pairs",     "lanes",       "phase_table",
+    "rotation_table", "phase_all", "phase_set",   "general",
+    "flip",           "rotate",    "matrix1",     "matrix2",
+    "factored2",      "turned",    "turned_lift", "ties",
+    "signs",          "sign_row",  "table_entry", "table_number",
+    "code_step"};
 constexpr OpCosts no_costs() { return std::bit_cast<OpCosts>(OpCostList{}); }
 /// Milliseconds of so many operations.
 inline double sum_of(const OpCosts& counts, const OpCosts& costs) {
