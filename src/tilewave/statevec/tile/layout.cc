@@ -66,31 +66,6 @@ int added_code(const std::vector<CodeUse>& uses, const std::vector<int>& registe
   return bytes;
 }
 
-/// Register bits with those side by side that phases tie, a chain from one end to the other: what
-/// runs on one of them then looks the same on the next.
-std::vector<int> in_chains(const SlotPass& pass, const Phase& phase) {
-  std::uint32_t ties[kMaxTileQubits]{};
-  for (const Item& item : phase.items) {
-    if (item.op >= 0) continue;
-    const std::uint32_t slots =
-        pass.terms[static_cast<std::size_t>(item.term)].slots & phase.registers;
-    if (std::popcount(slots) == 2)
-      for_each_bit(slots, [&](int s) { ties[s] |= slots & ~(1u << s); });
-  }
-  std::vector<int> order;
-  for (std::uint32_t left = phase.registers; left;) {
-    std::uint32_t from = order.empty() ? 0 : ties[order.back()] & left;
-    if (!from) from = left;
-    int next = -1;
-    for_each_bit(from, [&](int s) {
-      if (next < 0 || std::popcount(ties[s] & left) < std::popcount(ties[next] & left)) next = s;
-    });
-    order.push_back(next);
-    left &= ~(1u << next);
-  }
-  return order;
-}
-
 /// Orders register bits (but for the highest one, if it is kept) so that operations act on bits for
 /// which their code runs already: what a pass runs should fit the instruction cache.
 void reuse_code(const std::vector<CodeUse>& uses, bool keeps_highest,
@@ -112,7 +87,7 @@ void reuse_code(const std::vector<CodeUse>& uses, bool keeps_highest,
 }  // namespace
 
 std::vector<SlotLayout> lay_out(const SlotPass& pass, const std::vector<Phase>& phases,
-                                const Shape& shape, const Arrival& arrival, bool chains) {
+                                const Shape& shape, const Arrival& arrival) {
   const int k = shape.tile_qubits;
   const int banks = shape.precision == Precision::kDouble ? 3 : 4;  // bits: 128 bytes of amplitudes
   TW_CHECK(shape.row_bits <= banks, "rows of more than 128 bytes");
@@ -242,7 +217,6 @@ std::vector<SlotLayout> lay_out(const SlotPass& pass, const std::vector<Phase>& 
       for (std::uint32_t slots : mixed) for_each_bit(slots, place);
       for_each_bit(idle, place);
       std::reverse(layout.register_slot.begin(), layout.register_slot.end());
-      if (chains && !matrices && !crossed(f + 1)) layout.register_slot = in_chains(pass, phases[f]);
       if (!uses.empty()) reuse_code(uses, crossed(f + 1), layout.register_slot, codes);
     }
     for (int s = 0; s < k; ++s) {

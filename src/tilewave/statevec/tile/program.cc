@@ -170,12 +170,7 @@ TilePass Emitter::run() {
   for (SlotOp& op : slots_.ops) op.folds = op.folds && choice_.fold;
   Arrival arrival;
   std::vector<Phase> phases = schedule(arrival);
-  // In double precision the order of chains takes longer (docs/notebook,
-  // 2026-11-24-gpu-lifts-with-phases.md).
-  const bool chains =
-      choice_.style == LiftStyle::kChoices && shape_.precision == Precision::kSingle;
-  const std::vector<SlotLayout> layouts =
-      lay_out(slots_, phases, shape_, arrival, chains);
+  const std::vector<SlotLayout> layouts = lay_out(slots_, phases, shape_, arrival);
   const std::size_t start = phases[0].registers ? 0 : 1;  // after maps that are part of the arrival
   for (std::size_t f = start; choice_.turned && f < phases.size(); ++f)
     order_in_layers(slots_, layouts[f], phases[f].items);

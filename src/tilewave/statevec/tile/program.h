@@ -162,9 +162,9 @@ struct SlotLayout {
 constexpr int kBlockBit = 32;
 
 /// Columns, and thread bits of every phase such that the lowest lanes never meet in a bank.
-/// Register bits in the order that ties phases to higher ones, with `chains` as phases tie them.
+/// Register bits in the order that ties phases to higher ones.
 std::vector<SlotLayout> lay_out(const SlotPass& pass, const std::vector<Phase>& phases,
-                                const Shape& shape, const Arrival& arrival, bool chains);
+                                const Shape& shape, const Arrival& arrival);
 
 /// Orders the items of a phase for turned layers (turned.cc).
 void order_in_layers(const SlotPass& pass, const SlotLayout& layout, std::vector<Item>& items);
