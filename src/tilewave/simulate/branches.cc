@@ -97,7 +97,6 @@ class Runner {
     if (fits_) {
       cost_ = walk.cost;
       cost_->price = here.price;
-      cost_->programs = here.programs;
     }
     resumed_ = walk.in_run;
     return walk.current;

@@ -46,7 +46,7 @@ class Key {
     for (const std::uint64_t word : statevec::words_of(o.cost)) add(word);
     add(o.rewrites.forced.bits());
     add(o.rewrites.forbidden.bits());
-    static_assert(sizeof(statevec::PlanOptions) == 480,
+    static_assert(sizeof(statevec::PlanOptions) == 472,
                   "what planning reads is part of the key: add the new fields above");
   }
   std::string take() { return std::move(text_); }

@@ -100,7 +100,6 @@ Plan get_plan(ByteReader& in) {
 void put_cost(ByteWriter& out, const CostModel& cost) {
   CostModel numbers = cost;
   numbers.price = nullptr;
-  numbers.programs = nullptr;
   numbers.writer = nullptr;
   out.put(numbers);
   out.put(cost.mixed_tiles);
@@ -110,7 +109,6 @@ void put_cost(ByteWriter& out, const CostModel& cost) {
 CostModel get_cost(ByteReader& in) {
   auto cost = in.get<CostModel>();
   cost.price = nullptr;
-  cost.programs = nullptr;
   cost.writer = nullptr;
   cost.mixed_tiles = in.get_flag();
   cost.late_phases = in.get_flag();

@@ -139,7 +139,6 @@ TEST(DeviceFit, terms_are_those_of_the_planners_prices) {
       options.from_zeros = zeros;
       for (const std::string_view family : circuit::family_names()) {
         const Plan plan = make_plan(circuit::make_family(family, 24), options);
-        double by_program_s = 0;
         for (std::size_t p = 0; p < plan.passes.size(); ++p) {
           const Pass& pass = plan.passes[p];
           const std::vector<double> actions = tile::action_terms(plan, pass, false);
@@ -160,12 +159,6 @@ TEST(DeviceFit, terms_are_those_of_the_planners_prices) {
                               statevec::detail::worked_amplitudes(pass, plan.num_qubits), 1) +
               n.pass_s;
           EXPECT_NEAR(seconds, state_s, 1e-9 * state_s) << family << p;
-          by_program_s += seconds;
-        }
-        const double planner_s = tile::programs_s(plan, options.cost, 1);
-        EXPECT_GE(by_program_s, (1 - 1e-9) * planner_s) << family;
-        if (!zeros) {
-          EXPECT_NEAR(by_program_s, planner_s, 1e-9 * planner_s) << family;
         }
       }
     }

@@ -13,7 +13,6 @@
 #include "tilewave/statevec/cuda/tile_launch.h"
 #include "tilewave/statevec/device_costs.h"
 #include "tilewave/statevec/tile/device_numbers.h"
-#include "tilewave/statevec/tile/price.h"
 #include "tilewave/statevec/tile/probe_pass.h"
 
 namespace tilewave::statevec {
@@ -188,7 +187,6 @@ CostModel cuda_cost_model(const runtime::CudaDevice& device, Precision precision
   }
   tile::set_costs(cost, numbers, precision, found.source == CostSource::kTuned || is_checked);
   cost.late_phases = true;
-  cost.programs = &tile::kProgramPrices;
   return cost;
 }
 

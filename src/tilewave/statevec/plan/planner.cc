@@ -44,15 +44,6 @@ bool pays_at_once(const Plan& greedy, const PlanOptions& options) {
   return kSavedShare * greedy.predicted_s > search_s;
 }
 
-// Ways to write each pass, at most `most`, for the price of a plan: as much time of one core as
-// several runs take. 0: not even one.
-int price_tries(const Plan& plan, const ProgramPrices& prices, int most) {
-  constexpr double kRuns = 4;
-  double one_s = 0;
-  for (const Pass& pass : plan.passes) one_s += prices.try_s(pass);
-  return static_cast<int>(std::min<double>(most, kRuns * plan.predicted_s / one_s));
-}
-constexpr int kFewTries = 6;  // for a first price
 constexpr std::uint64_t kForcedSteps = 1 << 13;
 
 }  // namespace
@@ -280,13 +271,6 @@ Plan make_plan(const circuit::Circuit& circuit, std::span<const circuit::Op> ops
     keep({}, {});
     return planner.verified(std::move(greedy), searching);
   }
-  const ProgramPrices* const programs =
-      searching && options.cost.shard_bits == 0 ? options.cost.programs : nullptr;
-  const int few = programs ? price_tries(greedy, *programs, kFewTries) : 0;
-  const int many = programs ? price_tries(greedy, *programs, programs->most_tries) : 0;
-  const auto price = [&](const Plan& plan) {
-    return few > 0 ? programs->plan_s(plan, options.cost, few) : plan.predicted_s;
-  };
   ways.insert(ways.begin(), Way{});
   ways = chosen_ways(ways, options.rewrites);
   std::vector<Plan> plans(ways.size());
@@ -297,18 +281,9 @@ Plan make_plan(const circuit::Circuit& circuit, std::span<const circuit::Op> ops
     auto way = k;
     do {
       plans[way] = planner.plan(ways[way]);
-      seconds[way] = price(plans[way]);
+      seconds[way] = plans[way].predicted_s;
     } while (++way < ways.size() && ways[way].narrowed);
   });
-  if (many > few) {  // those that might be the best once more, as they will be written
-    constexpr double kMayBe = 1.03;
-    const double most = kMayBe * *std::min_element(seconds.begin(), seconds.end());
-    detail::side_by_side(static_cast<int>(ways.size()), [&](int number) {
-      const auto k = static_cast<std::size_t>(number);
-      if (seconds[k] > most) return;
-      seconds[k] = programs->plan_s(plans[k], options.cost, many);
-    });
-  }
   std::size_t best = 0;
   for (std::size_t k = 1; k < ways.size(); ++k) {
     constexpr double kClearly = 0.995;  // predictions are not better than that

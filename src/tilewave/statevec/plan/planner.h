@@ -22,15 +22,6 @@ struct CostModel;
 /// Seconds of a pass, which must be complete. Every process of a run gets the same.
 using PassPrice = double (*)(const Plan& plan, const Pass& pass, const CostModel& cost);
 
-/// Prices plans whose passes are written as programs before they run.
-struct ProgramPrices {
-  /// Seconds that the passes of `plan` take as programs, each the best of so many tries.
-  double (*plan_s)(const Plan& plan, const CostModel& cost, int tries);
-  /// About the seconds that a try of a pass takes.
-  double (*try_s)(const Pass& pass);
-  int most_tries;  ///< more of them gain nothing
-};
-
 /// What the steps of a pass cost where its engine prices it: see cpu/pass_costs.h. Seconds an
 /// amplitude.
 struct StepRates {
@@ -106,10 +97,7 @@ struct CostModel {
   int small_tile_qubits = 0;  ///< active positions of the tile that is moved fastest; 0: the same
   /// Phase blocks cost by their terms: each waits for its wires to change.
   bool late_phases = false;
-  int search_from_qubits = 21;  ///< smaller circuits have greedy plans every time
-  /// Of passes that run as programs (tile/price.h): where there is a choice between plans they are
-  /// priced as such.
-  const ProgramPrices* programs = nullptr;
+  int search_from_qubits = 21;                ///< smaller circuits have greedy plans every time
   const tile::WriterCosts* writer = nullptr;  ///< of operations on this device; null: as shipped
   int shard_bits = 0;  ///< the state is on 2^shard_bits ranks; the rates are those of all together
   double exchange_bandwidth = 10e9;  ///< bytes a second out of each rank

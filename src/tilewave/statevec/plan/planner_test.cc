@@ -294,29 +294,6 @@ TEST(Planner, plans_name_the_candidates_they_were_chosen_from) {
   for (int time = 0; time < 2; ++time) EXPECT_EQ(explain(make_plan(c, options)), text);
 }
 
-// Where passes run as programs, their prices choose between plans, unless finding these takes
-// longer than the runs.
-TEST(Planner, prices_of_programs_choose_between_plans) {
-  const circuit::Circuit c = circuit::make_family("random", 30);
-  PlanOptions options = costly_passes();
-  options.effort = Effort::kRepeated;
-  const auto num_passes = [&](const ProgramPrices* programs) {
-    options.cost.programs = programs;
-    return make_plan(c, options).passes.size();
-  };
-  ProgramPrices many_passes_are_cheap;
-  many_passes_are_cheap.plan_s = [](const Plan& plan, const CostModel&, int) {
-    return 1 / static_cast<double>(plan.passes.size());
-  };
-  many_passes_are_cheap.try_s = [](const Pass&) { return 1e-12; };
-  many_passes_are_cheap.most_tries = 18;
-  ProgramPrices slow = many_passes_are_cheap;
-  slow.try_s = [](const Pass&) { return 1e12; };
-  const std::size_t by_prediction = num_passes(nullptr);
-  EXPECT_GT(num_passes(&many_passes_are_cheap), by_prediction);
-  EXPECT_EQ(num_passes(&slow), by_prediction);
-}
-
 // Searched plans give the state that the circuit gives gate by gate too.
 TEST(Planner, searched_plans_are_right) {
   const std::uint64_t seed = std::random_device{}();

@@ -1,8 +1,6 @@
-// What the passes of a plan take as tile programs.
+// What a pass takes as a tile program.
 #pragma once
 
-#include "tilewave/statevec/plan/plan.h"
-#include "tilewave/statevec/plan/planner.h"
 #include "tilewave/statevec/tile/tile_tuning.h"
 
 namespace tilewave::statevec::tile {
@@ -12,14 +10,5 @@ namespace tilewave::statevec::tile {
 /// `worked`: amplitudes that it works on; `slower`: than the device that the costs are from.
 double program_s(const OpCosts& paid, const OpCosts& costs, double memory_s, double worked,
                  double slower);
-
-/// Seconds that the passes of `plan` take on a device of these rates: every pass is lowered, and
-/// the costs of its operations and exchanges (tile_tuning.h) are added up. For plans with tiles of
-/// cost.tile_qubits, or of one more over two blocks. Each pass is written in `tries` ways. About a
-/// millisecond of a few cores a try.
-double programs_s(const Plan& plan, const CostModel& cost, int tries);
-
-/// For CostModel::programs of devices whose passes run as tile programs.
-extern const ProgramPrices kProgramPrices;
 
 }  // namespace tilewave::statevec::tile
