@@ -29,7 +29,7 @@ PROCESSOR = re.compile(r"#\s*(?:el)?if(?:n?def)?\b.*(?:__AVX|__SSE|__ARM|__aarch
 # ... and device code that has another way where an instruction is missing.
 BACK_END_EXEMPT = {"field/cuda/entropy_sliding.cuh", "stabilizer/cuda/bit_rows.cu", "statevec/cuda/tile_access.cuh",
                    "base/host_device.h", "base/rounded.h", "base/cpu_dispatch.h", "statevec/tile/ops.h",
-                    "statevec/tile/turned_ops.h", "statevec/tile/apply.h", "statevec/cuda/cluster.cuh"}
+                    "statevec/tile/apply.h", "statevec/cuda/cluster.cuh"}
 # Public headers (include/tilewave/) of what is defined there only.
 SHARED = {"error.h", "settings.h"}
 # Headers of another project's API, whose programs count on what it opens.

@@ -61,7 +61,7 @@ double error_on_device(cuda::TileLauncher<T>& launcher, const Plan& plan,
 }
 
 template <class T>
-void run_kernels(const std::vector<int>& sizes, int num_seeds, bool turned = false) {
+void run_kernels(const std::vector<int>& sizes, int num_seeds, bool quarter_turns = false) {
   std::set<std::uint32_t> kinds;
   std::uint32_t most_ops = 0;
   rc::use_device(0);
@@ -84,7 +84,7 @@ void run_kernels(const std::vector<int>& sizes, int num_seeds, bool turned = fal
         options.max_targets = seed == 5 ? 8 : 4;
         options.max_degree = seed % 2 ? 2 : 4;
         options.known_zeros = seed % 4 == 3;
-        options.turned = turned;
+        options.quarter_turns = quarter_turns;
         tile::ChunkLimits limits;
         if (seed % 3 == 2) limits = {2600, 3, 2};
         limits = tile::within_block(limits, shape);
@@ -101,7 +101,7 @@ void run_kernels(const std::vector<int>& sizes, int num_seeds, bool turned = fal
     }
     std::printf("%s: worst relative error %.2e\n", launcher.name(), worst_of_kernel);
   }
-  if (turned) return;
+  if (quarter_turns) return;
   EXPECT_GT(most_ops, tile::kInlineOps);
   EXPECT_EQ(kinds.size(), tile::kNumKinds - (crosses ? 0 : 1))
       << "the passes do not use every kind of operation";
@@ -115,7 +115,7 @@ class TileConformance : public testing::Test {
   }
 };
 
-enum class PassKind { kAny, kTurned, kChains };
+enum class PassKind { kAny, kQuarterTurns, kChains };
 
 /// Passes as kernels compiled for them, against the meaning of the pass and, bit by bit as far as
 /// roundings allow, the interpreter. Adds the kinds of operations to `kinds`.
@@ -151,7 +151,7 @@ void run_compiled(PassKind kind, int num_seeds, std::set<std::uint32_t>& kinds) 
       options.max_targets = seed % 5 == 4 ? 4 : 2;
       options.max_degree = seed % 2 ? 2 : 4;
       options.known_zeros = seed % 4 == 3;
-      options.turned = kind == PassKind::kTurned;
+      options.quarter_turns = kind == PassKind::kQuarterTurns;
       options.matrices = seed % 2 == 0;
       tile::ChunkLimits limits;
       if (seed % 3 == 2) limits = {2600, 3, 2};
@@ -200,7 +200,7 @@ template <class T>
 void run_all_compiled() {
   std::set<std::uint32_t> kinds;
   run_compiled<T>(PassKind::kAny, 24, kinds);
-  run_compiled<T>(PassKind::kTurned, 24, kinds);
+  run_compiled<T>(PassKind::kQuarterTurns, 24, kinds);
   run_compiled<T>(PassKind::kChains, 12, kinds);
   EXPECT_TRUE(testing::Test::IsSkipped() || std::getenv("TILEWAVE_TEST_CUDA") ||
               tile::has_compiled_kinds(kinds))
@@ -298,7 +298,7 @@ TEST_F(TileConformance, short_turns_are_mended) {
 // Tests called short are small enough for compute-sanitizer.
 TEST_F(TileConformance, short_compiled) {
   std::set<std::uint32_t> kinds;
-  for (const PassKind kind : {PassKind::kTurned, PassKind::kAny, PassKind::kChains}) {
+  for (const PassKind kind : {PassKind::kQuarterTurns, PassKind::kAny, PassKind::kChains}) {
     run_compiled<double>(kind, 6, kinds);
     run_compiled<float>(kind, 6, kinds);
   }
@@ -309,7 +309,7 @@ TEST_F(TileConformance, compiled_single_precision) { run_all_compiled<float>(); 
 TEST_F(TileConformance, short_double_precision) { run_kernels<double>({12, 15}, 24); }
 TEST_F(TileConformance, short_single_precision) { run_kernels<float>({12, 15}, 24); }
 // Lifts, quarter and half turns, beside little else.
-TEST_F(TileConformance, short_turned_layers) {
+TEST_F(TileConformance, short_quarter_turns) {
   run_kernels<double>({12, 15}, 12, true);
   run_kernels<float>({12, 15}, 12, true);
 }

@@ -109,38 +109,6 @@ __device__ __forceinline__ void end_basic_block() {
   if (zero) __trap();
 }
 
-/// -x, of which only the assembler knows: it folds it into what comes next. The optimiser before it
-/// takes minutes to move such signs through a program.
-__device__ __forceinline__ float negative(float x) {
-  float y;
-  asm("neg.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-}
-__device__ __forceinline__ double negative(double x) {
-  double y;
-  asm("neg.f64 %0, %1;" : "=d"(y) : "d"(x));
-  return y;
-}
-
-/// Another sign for the amplitudes of `Set`.
-template <std::uint32_t Set, int N, class T>
-__device__ __forceinline__ void negate_known(Complex<T> (&a)[N]) {
-#pragma unroll
-  for (int j = 0; j < N; ++j) {
-    if (Set >> j & 1) a[j] = {negative(a[j].re), negative(a[j].im)};
-  }
-}
-
-/// The amplitudes of the 1-half of bit R whose pair is in `ties`.
-template <int R, int RB>
-__device__ constexpr std::uint32_t tied_amplitudes(std::uint32_t ties) {
-  std::uint32_t set = 0;
-  for (int k = 0; k < 1 << (RB - 1); ++k) {
-    set |= ties >> k & 1 ? 1u << (tile::without_bit<R>(k) | 1 << R) : 0;
-  }
-  return set;
-}
-
 /// Runs the blocks of a program.
 template <class Program>
 struct Compiled {
@@ -254,60 +222,6 @@ struct Compiled {
     }
   }
 
-  /// Lift number `Lift` of the layer, of bit R or a lower one, and those after it.
-  template <std::uint32_t I, std::uint32_t Flags, JitList List, int R, int Lift>
-  static __device__ __forceinline__ void turned_lifts(const Place& p, const std::byte* payload) {
-    using tile::TurnedLayer;
-    if constexpr (R >= 0) {
-      if constexpr (Flags >> (TurnedLayer::kLifts + R) & 1) {
-        constexpr JitTurned x = Program::turned(I);
-        constexpr std::uint32_t kMask = x.mask[Lift];
-        const auto* const own = reinterpret_cast<const tile::TurnedLift<T>*>(payload) + Lift;
-        tile::TurnedLift<T> f{};
-        f.up = number<List>(p, 3 * Lift, &own->up);
-        f.down = number<List>(p, 3 * Lift + 1, &own->down);
-        f.tau = number<List>(p, 3 * Lift + 2, &own->tau);
-        if constexpr (kMask != 0) {
-          const std::uint32_t key = p.context.thread | p.tile << tile::kSignTileShift;
-          const std::uint32_t sign = static_cast<std::uint32_t>(__popc(kMask & key)) << 31;
-          f.up = tile::with_sign(f.up, sign);
-          f.down = tile::with_sign(f.down, sign);
-        }
-        if constexpr (Flags >> (TurnedLayer::kTies + R) & 1) {
-          negate_known<tied_amplitudes<R, RB>(x.ties[Lift])>(p.a);
-        }
-        constexpr std::uint32_t kOwn = Flags & ~(1u << (TurnedLayer::kTies + R));
-        tile::turned_lift<R, RB>(p.a, kOwn, f, 0, [] {});
-        turned_lifts<I, Flags, List, R - 1, Lift + 1>(p, payload);
-      } else {
-        turned_lifts<I, Flags, List, R - 1, Lift>(p, payload);
-      }
-    }
-  }
-
-  template <std::uint32_t I, std::uint32_t Flags, JitList List, std::uint32_t NumRows>
-  static __device__ __forceinline__ void turned_layer(const Place& p, const std::byte* payload) {
-    using tile::TurnedLayer;
-    constexpr JitTurned x = Program::turned(I);
-    if constexpr ((Flags & TurnedLayer::kSigns) && NumRows == 0) {
-      negate_known<x.signs>(p.a);
-    } else if constexpr (Flags & TurnedLayer::kSigns) {
-      const std::uint32_t key = p.context.thread | p.tile << tile::kSignTileShift;
-      constexpr auto kLifts = static_cast<std::uint32_t>(
-          std::popcount(Flags >> TurnedLayer::kLifts & ((1u << tile::kMaxRegisterBits) - 1)));
-      const auto* row =
-          reinterpret_cast<const tile::SignRow*>(payload + kLifts * sizeof(tile::TurnedLift<T>));
-      std::uint32_t set = x.signs;
-#pragma unroll 1
-      for (std::uint32_t k = 0; k < NumRows; ++k) {
-        const tile::SignRow r = row[k];
-        set ^= r.set & (0u - (tile::parity(r.mask & key) & tile::parity(r.other & key)));
-      }
-      tile::change_signs<RB>(p.a, set);
-    }
-    turned_lifts<I, Flags, List, RB - 1, 0>(p, payload);
-  }
-
   /// W of a phase.
   template <JitList List>
   static __device__ __forceinline__ Complex<T> factor(const Place& p, tile::OpWord head,
@@ -408,8 +322,6 @@ struct Compiled {
     } else if constexpr (code >= kFactored2 && code < kTauOne) {
       constexpr int R = lower_bit(code - kFactored2), S = upper_bit(code - kFactored2);
       factored2<R, S, RB>(p.a, reinterpret_cast<const Complex<T>*>(payload), head.index() != 0);
-    } else if constexpr (code == kTurnedLayer) {
-      turned_layer<op.detail, op.pairs, kList, head.index()>(p, payload);
 #define TW_ONE_BIT(KIND, ...)                            \
   }                                                      \
   else if constexpr (code >= KIND && code < KIND + RB) { \

@@ -5,7 +5,6 @@
 //   frame()      the frame of the pass, without its operations
 //   op(i)        JitOp
 //   exchange(k)  JitExchange, 0 for the first phase
-//   turned(k)    JitTurned
 //   table(k)     JitTable
 //   list(k)      JitList
 //   block(b)     JitBlock
@@ -22,9 +21,8 @@ struct JitNumbers {
   T value[N];
 };
 
-/// An operation: its word and pairs (OpHead), which exchange, turned layer or table it is, whether
-/// a basic block ends before it (in the middle of an exchange), and which list says where its
-/// numbers are.
+/// An operation: its word and pairs (OpHead), which exchange or table it is, whether a basic block
+/// ends before it (in the middle of an exchange), and which list says where its numbers are.
 struct JitOp {
   std::uint32_t word, pairs, detail, ends, list;
 };
@@ -32,7 +30,7 @@ struct JitOp {
 /// Where number k of an operation is: 1 + its place among the JitNumbers, or 0 for the payload. In
 /// their order: of a lift up and down, of a rotation p and q, of a tau the tau, of a phase W, g and
 /// s (see kPhaseLift) and the factors of pairs, of a matrix row after row, of a table its entries
-/// (Complex), of each lift of a turned layer up, down and tau.
+/// (Complex).
 struct JitList {
   std::uint16_t at[2 << tile::kMaxRegisterBits];
 };
@@ -45,12 +43,6 @@ struct JitExchange {
   std::uint32_t constant;      ///< XORed into every address read
   std::uint32_t tile_columns;  ///< number of those, in the payload
   std::uint32_t from, to;
-};
-
-/// What a turned layer has beside its numbers: OpHead::signs, and mask and ties of each lift in the
-/// order of the payload.
-struct JitTurned {
-  std::uint32_t signs, mask[tile::kMaxRegisterBits], ties[tile::kMaxRegisterBits];
 };
 
 /// A table of phases: amplitude order[k] takes entry same[order[k]], for k < count; the others stay

@@ -11,7 +11,6 @@
 #include "tilewave/statevec/cuda/tile_access.cuh"
 #include "tilewave/statevec/tile/matrix_ops.h"
 #include "tilewave/statevec/tile/phase_ops.h"
-#include "tilewave/statevec/tile/turned_ops.h"
 
 namespace tilewave::statevec::cuda {
 

@@ -4,7 +4,6 @@
 
 #include "tilewave/statevec/tile/matrix_ops.h"
 #include "tilewave/statevec/tile/phase_ops.h"
-#include "tilewave/statevec/tile/turned_ops.h"
 
 // The compiler makes a tree of comparisons of a switch, and its levels, far apart in the code, cost
 // more than most operations. On the device the jump is written by hand, one through a table; the
@@ -36,7 +35,7 @@
   "TW_OP_45, TW_OP_46, TW_OP_47, TW_OP_48, TW_OP_49, TW_OP_50, TW_OP_51, TW_OP_52, TW_OP_53, " \
   "TW_OP_54, TW_OP_55, TW_OP_56, TW_OP_57, TW_OP_58, TW_OP_59, TW_OP_60, TW_OP_61, TW_OP_62, " \
   "TW_OP_63, TW_OP_64, TW_OP_65, TW_OP_66, TW_OP_67, TW_OP_68, TW_OP_69, TW_OP_70, TW_OP_71, " \
-  "TW_OP_72, TW_OP_73, TW_OP_74, TW_OP_75, TW_OP_76, TW_OP_77, TW_OP_78, TW_OP_79, TW_OP_80"
+  "TW_OP_72, TW_OP_73, TW_OP_74, TW_OP_75, TW_OP_76, TW_OP_77, TW_OP_78, TW_OP_79"
 #define TW_JUMP(CODE)                                                                        \
   asm volatile("{\n.reg .b32 code;\nmov.b32 code, %0;\nTW_OPS: .branchtargets " TW_OP_LABELS \
                ";\nbrx.idx code, TW_OPS;\n}" ::"r"(CODE)                                     \
@@ -154,12 +153,6 @@ TW_HD void apply_op(Complex<T> (&a)[1 << RB], ListedOp now, const std::byte* chu
       first = lift_numbers<T>(payload());
     lifts_of_layer:
       lifts<0, RB>(a, head.index(), payload(), first);
-      break;
-    case kTurnedLayer:
-      TW_LABEL(kTurnedLayer);
-      turned_layer<RB>(a, kFewMoves<T> ? listed : same_in_warp(pairs()),
-                       *reinterpret_cast<const OpHead*>(at()), head.index(), payload(),
-                       context.thread | tile << kSignTileShift);
       break;
     case kPhaseSet:
       TW_LABEL(kPhaseSet);

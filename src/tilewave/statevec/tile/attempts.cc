@@ -37,46 +37,33 @@ TilePass best_of(const Plan& plan, std::size_t pass, const Shape& shape, const C
   TW_CHECK(pass < plan.passes.size(), "no such pass");
   TW_CHECK(plan.precision == shape.precision, "plan and shape differ in precision");
   const Pass& chosen = plan.passes[pass];
-  constexpr double kTurnedMargin = 1.03;  // as good as predictions are
   const bool has_flips = std::any_of(chosen.actions.begin(), chosen.actions.end(),
                                      [](const Action& a) { return a.kind == ActionKind::kFlip; });
-  const bool has_lifts = std::any_of(chosen.actions.begin(), chosen.actions.end(),
-                                     [](const Action& a) { return a.kind == ActionKind::kLift; });
   TilePass best;
-  double best_cost = 0;
-  bool any = false, best_turned = false;
+  bool any = false;
   const auto attempt = [&](detail::EmitChoice choice) {
     choice.style = style;
     detail::Emitter emitter(plan, chosen, shape, limits, costs, choice);
     TilePass written = emitter.run();
-    double cost = emitter.cost();
-    cost *= choice.turned ? kTurnedMargin : 1;
-    if (!any || cost < best_cost) {
-      best = std::move(written);
-      best.cost_ms = cost;
-      best_cost = cost;
-      best_turned = choice.turned;
-    }
+    if (any && emitter.cost() >= best.cost_ms) return;
+    best = std::move(written);
+    best.cost_ms = emitter.cost();
     any = true;
   };
-  const auto with_folds = [&](std::uint32_t seed, bool through_shared, bool tables, bool turned) {
-    attempt({true, turned, seed, through_shared, tables});
-    if (has_flips) attempt({false, turned, seed, through_shared, tables});
+  const auto with_folds = [&](std::uint32_t seed, bool through_shared, bool tables) {
+    attempt({true, seed, through_shared, tables});
+    if (has_flips) attempt({false, seed, through_shared, tables});
   };
-  // How the tile arrives, where there is a choice, with phases written before lifts or signs that
-  // wait beside them, then without tables, then with noise.
+  // How the tile arrives, where there is a choice, then without tables, then with noise.
   const bool always = loads_through_shared(shape);
-  std::vector<bool> arrivals = {true};
-  if (!always) arrivals = {false, true};
-  const int num_arrivals = static_cast<int>(arrivals.size());
+  const int num_arrivals = always ? 1 : 2;
   for (int k = 0; k < tries; ++k) {
     if (k < num_arrivals) {
-      with_folds(0, arrivals[static_cast<std::size_t>(k)], true, false);
-      if (has_lifts) with_folds(0, arrivals[static_cast<std::size_t>(k)], true, true);
+      with_folds(0, always || k == 1, true);
     } else if (k == num_arrivals) {
-      with_folds(0, best.frame.through_shared, false, best_turned);
+      with_folds(0, best.frame.through_shared, false);
     } else {
-      with_folds(static_cast<std::uint32_t>(k), always || k % 2, true, best_turned);
+      with_folds(static_cast<std::uint32_t>(k), always || k % 2, true);
     }
   }
   return best;

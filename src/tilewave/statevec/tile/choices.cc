@@ -226,7 +226,7 @@ void Emitter::look_ahead(LiftSearch& search, const std::vector<Phase>& phases, s
 /// written another way.
 std::size_t Emitter::lifts_with_phases(const std::vector<Phase>& phases, std::size_t phase,
                                        std::size_t item) {
-  if (choice_.style != LiftStyle::kChoices || choice_.turned) return 0;
+  if (choice_.style != LiftStyle::kChoices) return 0;
   LiftSearch search;
   std::uint32_t touched = 0, left = 0;
   const std::vector<Item>& items = phases[phase].items;

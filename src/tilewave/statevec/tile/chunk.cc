@@ -15,7 +15,6 @@ void append(std::vector<std::byte>& to, const void* data, std::size_t num_bytes)
 
 void Emitter::emit(std::uint32_t code, OpHead head, const OpControls& controls,
                    std::vector<std::byte> payload) {
-  close_turned();
   pad16(payload);
   const bool controlled = controls.thread_mask || controls.tile_mask;
   const std::size_t size = sizeof head + (controlled ? sizeof controls : 0) + payload.size();
@@ -46,7 +45,6 @@ void Emitter::append_op(std::uint32_t code, OpHead head, const OpControls* contr
 
 /// A phase on one register bit, to which a lift may be added.
 void Emitter::emit_bit(std::uint32_t code, OpHead head, std::vector<std::byte> payload) {
-  close_turned();
   payload.resize(std::max<std::size_t>(payload.size(), 32));  // room for a lift
   const std::size_t size = sizeof head + payload.size();
   if (chunk_bytes() + size > limits_.chunk_bytes) close_chunk();
@@ -60,8 +58,8 @@ void Emitter::emit_bit(std::uint32_t code, OpHead head, std::vector<std::byte> p
 std::size_t Emitter::chunk_bytes() const {
   const std::size_t bits = slots_.tile_position.size();
   const auto rows = static_cast<std::size_t>(1 + shape_.thread_bits());
-  return sizeof(ChunkHead) + code_.size() + turned_bytes() + 2 * sizeof(OpHead) +
-         general_.size() * 8 * bits * rows + 48;
+  return sizeof(ChunkHead) + code_.size() + 2 * sizeof(OpHead) + general_.size() * 8 * bits * rows +
+         48;
 }
 
 /// The factor of every value of a group of tile bits, as a product of two tables of half the bits.
@@ -109,7 +107,6 @@ void Emitter::list_ops() {
 }
 
 void Emitter::close_chunk() {
-  close_turned();
   const OpHead end{kEnd | OpWord::extent(sizeof(OpHead)), 0, 0, 0};
   append(code_, &end, sizeof end);
   append(code_, &end, sizeof end);  // read ahead

@@ -82,11 +82,6 @@ constexpr std::array<const char*, kNumOpCosts> kMeanings = {
     "a matrix on one qubit",
     "a matrix on two qubits",
     "the same in factors",
-    "the tests of a layer with signs",
-    "the tests of a lift in it",
-    "more of a lift in it that is tied to other bits",
-    "more of such a layer with signs",
-    "a row of signs",
     "an amplitude that a table changes, in a compiled kernel",
     "a number of such a table",
     "a jump between operations that share code"};

@@ -34,7 +34,6 @@ enum class LiftStyle {
 /// Choices that are tried against each other.
 struct EmitChoice {
   bool fold = true;             ///< X under at most one control becomes part of exchanges
-  bool turned = false;          ///< quarter and half turns wait beside lifts
   std::uint32_t seed = 0;       ///< see schedule_phases()
   bool through_shared = false;  ///< see Arrival
   bool tables = true;           ///< constant phases of several register bits may be one table
@@ -58,7 +57,6 @@ class Emitter {
           const OpCosts& costs, EmitChoice choice)
       : plan_(plan), pass_(pass), shape_(shape), limits_(limits), choice_(choice), costs_(costs) {
     TW_CHECK(limits.num_linear <= 1u << kLaneBits, "a thread makes one linear factor at most");
-    TW_CHECK(shape.thread_bits() <= kSignTileShift, "more threads than signs know");
     for (double& m : magnitude_) m = 1;
   }
 
@@ -120,17 +118,6 @@ class Emitter {
   void choice_lift(const LiftWay& way);
   bool plain_lift(int slot, double t);
   void wait(const SlotTerm& term);
-  bool turned_lift(int slot, double t);
-  /// The two bits of a waiting half turn: register bits, and bits of the key of signs.
-  struct Tie {
-    std::uint32_t registers, key;
-  };
-  std::optional<Tie> tie_of(const SlotTerm& term) const;
-  void open_turned(std::vector<SignRow> rows);
-  void close_turned();
-  std::size_t turned_bytes() const;
-  void make_layer(int bit, std::uint32_t partners);
-  void write_last_signs();
   void remove_lift();
   bool add_to_layer(std::uint32_t bit, const std::vector<std::byte>& numbers);
   void emit_tau(std::uint32_t code, int bit, double tau);
@@ -192,15 +179,14 @@ class Emitter {
   const EmitChoice choice_;
   const OpCosts& costs_;
   double cost_ = 0;
-  OpCosts paid_ = no_costs();       ///< how often each of them is in `cost_`
+  OpCosts paid_ = no_costs();  ///< how often each of them is in `cost_`
   SlotPass slots_;
   double magnitude_[kMaxTileQubits];
   double unit_ = 1;  ///< what 1 stands for where all halves are 0-halves
   const SlotLayout* layout_ = nullptr;
   std::vector<SlotTerm> pool_;
-  std::uint32_t future_ = 0;        ///< slots mixed by later operations
-  std::uint32_t lifted_later_ = 0;  ///< slots of lifts after this operation
-  std::uint32_t soon_ = 0;  ///< those mixed in this phase before another term of theirs comes
+  std::uint32_t future_ = 0;  ///< slots mixed by later operations
+  std::uint32_t soon_ = 0;    ///< those mixed in this phase before another term of theirs comes
   std::vector<std::byte> code_;
   std::size_t last_chunk_ = 0;  ///< where the last closed chunk starts in out_.code
   std::vector<LinearEntry> linear_;
@@ -210,19 +196,7 @@ class Emitter {
   std::size_t last_layer_ = 0;    ///< where the last operation starts in code_, if it is kLayer
   bool layer_open_ = false;
   std::uint32_t last_lift_ = ~0u;  ///< the register bit, if the last operation is a lift alone
-  /// The last operation, while it is a turned layer that may take more. Written when it is closed.
-  struct OpenTurned {
-    std::size_t at = 0;  ///< in code_
-    std::uint32_t flags = 0, signs = 0;
-    struct {
-      double up, down, tau;
-      std::uint32_t mask, ties;
-      std::uint32_t partners;  ///< register bits that `ties` depend on
-    } bit[kMaxRegisterBits]{};
-    std::vector<SignRow> rows;
-  };
-  std::optional<OpenTurned> turned_;
-  std::uint64_t owed_ = 0;  ///< turns every amplitude still has to be multiplied by
+  std::uint64_t owed_ = 0;         ///< turns every amplitude still has to be multiplied by
   TilePass out_;
 };
 

@@ -90,19 +90,16 @@ enum OpCode : std::uint32_t {
   /// A crossing. Index 1 where the operations since the last exchange or the load (index 1 of that
   /// one, PassFrame::arrives) need no shared memory: the other block may write as soon as it can.
   kCross = 79,
-  /// Lifts between waiting phases of quarter and half turns, highest bit first. pairs: TurnedLayer
-  /// flags; index: SignRows. payload: a TurnedLift for each bit in kLifts, then the rows.
-  kTurnedLayer = 80,
   /// A phase of each kind and the lift behind it at once: y = x + g W y, x -= s y with x the
   /// 0-half. payload: as kPhase, with g and s for the numbers of the lift; a constant W has g in
   /// it. Compiled kernels alone (jit_source.h).
-  kPhaseLift = 86,
-  kPhaseUpperLift = 91,
-  kPhasePairsLift = 96,
+  kPhaseLift = 81,
+  kPhaseUpperLift = 86,
+  kPhasePairsLift = 91,
   /// The same with a constant factor for each pair of amplitudes, one of four, see ChoiceLift.
   /// Compiled kernels alone.
-  kChoiceLift = 101,
-  kNumOpCodes = 106,
+  kChoiceLift = 96,
+  kNumOpCodes = 101,
   kFirstCompiledCode = kPhaseLift  ///< it and those after it: compiled kernels alone
 };
 // A lift is y += a x, x -= s y with x the 0-half: lifts run in place, since one that needs both old
@@ -113,39 +110,8 @@ enum OpCode : std::uint32_t {
 /// where a product needs four: p = -tan(angle / 2), q = sin(angle).
 enum class TableKind : std::uint32_t {
   kNoTable,
-  kFactors,    ///< amplitude j times factor j, 1 for j = 0: 2^R complex
-  kRotations   ///< amplitude j turned: 2^R pairs p, q
-};
-
-/// What an operation kTurnedLayer does, in OpHead::pairs: bit r + each of these for register bit r.
-/// With W a power of i and a sign of each thread and tile, a lift after diag(1, W) is the same as
-/// diag(1, W) after [[1, -tW], [t / W, 1]], so such W wait for as long as there are lifts only.
-struct TurnedLayer {
-  static constexpr int kLifts = 0;
-  static constexpr int kTaus = 5;        ///< the 1-half times (1 + i tau) before
-  static constexpr int kTausI = 10;      ///< with kTaus: (tau + i) instead
-  static constexpr int kImaginary = 15;  ///< [[1, -it], [-it, 1]]: W is i or -i
-  static constexpr int kTies = 20;       ///< signs in the 1-half before
-  /// OpHead::signs and the rows, before all else.
-  static constexpr std::uint32_t kSigns = 1u << 25;
-};
-
-/// Bits of threads and tiles that signs are made of: thread | tile << 8.
-constexpr int kSignTileShift = 8;
-constexpr int kSignTileBits = 32 - kSignTileShift;
-
-/// One bit of a turned layer; another sign for odd parities of the key under `mask`. Bit k of
-/// `ties`: the 1-half of pair k changes its sign.
-template <class T>
-struct alignas(32) TurnedLift {
-  T up, down, tau;
-  std::uint32_t mask, ties;
-};
-static_assert(sizeof(TurnedLift<double>) == 32 && sizeof(TurnedLift<float>) == 32);
-
-/// Amplitudes j of `set` change sign where the key has odd parity under both masks.
-struct SignRow {
-  std::uint32_t set = 0, mask = 0, other = 0, unused = 0;
+  kFactors,   ///< amplitude j times factor j, 1 for j = 0: 2^R complex
+  kRotations  ///< amplitude j turned: 2^R pairs p, q
 };
 
 /// A bit of the thread's or the tile's number.
@@ -209,8 +175,7 @@ struct ChoiceLift {
 struct OpHead {
   std::uint32_t word = 0;     ///< see OpWord
   std::uint32_t pairs = ~0u;  ///< bit j: acts on the pair or group whose lowest amplitude is j
-  std::uint32_t signs = 0;    ///< bit j: amplitude j changes sign (kTurnedLayer)
-  std::uint32_t unused = 0;
+  std::uint32_t unused[2]{};
 };
 static_assert(sizeof(OpHead) == 16);
 

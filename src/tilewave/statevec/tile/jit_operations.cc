@@ -30,11 +30,6 @@ std::vector<int> uses_of_numbers(const ListedOp& op) {
 
 int bytes_of(const ListedOp& op, int table_entries, Precision precision) {
   const std::uint32_t code = op.word.code();
-  constexpr std::uint32_t kBits = (1u << kMaxRegisterBits) - 1;
-  if (code == kTurnedLayer) {
-    return std::popcount(op.pairs >> TurnedLayer::kLifts & kBits) * kJitLiftBytes +
-           std::popcount(op.pairs >> TurnedLayer::kTaus & kBits) * kJitLiftBytes / 2;
-  }
   if (code >= kTable && code < kCross) return table_entries * kJitTableEntryBytes;
   if (code >= kLift && code < kTable) return kJitLiftBytes;
   if (code >= kChoiceLift) {

@@ -81,8 +81,6 @@ class Writer {
       }
       if (code == kExchange) {
         add(exchanges_, exchange(operations, at + sizeof(OpHead)));
-      } else if (code == kTurnedLayer) {
-        add(turned_, turned(operations, op.pairs, at, own));
       } else if (code >= kChoiceLift) {
         own = numbers_of_choice(operations, op, at + sizeof(OpHead));
       } else if ((code >= kPhase && code < kGeneral) || code >= kPhaseLift) {
@@ -127,7 +125,6 @@ class Writer {
     function("JitList", "list", joined(lists_));
     constant("int", "kNumbers", std::to_string(std::max<std::size_t>(chosen.bits.size(), 1)));
     function("JitExchange", "exchange", joined(exchanges_));
-    function("JitTurned", "turned", joined(turned_));
     function("JitTable", "table", joined(tables_));
     check_blocks(*shared_, kinds_, places_);
     write_blocks(*shared_, places_);
@@ -358,30 +355,6 @@ class Writer {
     return print(c, tiles);
   }
 
-  std::string turned(const Operations& operations, std::uint32_t flags, std::size_t at,
-                     std::vector<Number>& own) const {
-    const auto head = operations.read<OpHead>(at);
-    std::vector<std::uint32_t> mask(kRegisters), ties(kRegisters);
-    const std::size_t size = pass_.shape.precision == Precision::kDouble
-                                 ? sizeof(TurnedLift<double>)
-                                 : sizeof(TurnedLift<float>);
-    const std::size_t mask_at = pass_.shape.precision == Precision::kDouble
-                                    ? offsetof(TurnedLift<double>, mask)
-                                    : offsetof(TurnedLift<float>, mask);
-    std::size_t k = 0;
-    for (int r = kMaxRegisterBits - 1; r >= 0; --r) {
-      if (!(flags >> (TurnedLayer::kLifts + r) & 1)) continue;
-      const std::size_t lift = at + sizeof(OpHead) + k * size;
-      mask[k] = operations.read<std::uint32_t>(lift + mask_at);
-      ties[k] = operations.read<std::uint32_t>(lift + mask_at + 4);
-      // with a mask, each thread has signs of its own
-      const int uses = mask[k++] ? 0 : kLiftUses;
-      const int tau_uses = flags >> (TurnedLayer::kTaus + r) & 1 ? kLiftUses : 0;
-      for (const Number& x : numbers_at(operations, lift, {uses, uses, tau_uses})) own.push_back(x);
-    }
-    return "{" + text(head.signs) + "," + list(mask) + "," + list(ties) + "}";
-  }
-
   /// Which amplitudes a table changes, equal entries together; counts their multiplications.
   std::string table(const Operations& operations, OpWord word, std::size_t at, int& multiplications,
                     std::vector<Number>& own) const {
@@ -435,7 +408,7 @@ class Writer {
   std::optional<CodeBlocks> shared_;
   bool takes_turns_ = false;  ///< the blocks of a multiprocessor, see JitTurns
   std::string out_;
-  std::vector<std::string> exchanges_, turned_, tables_, lists_;
+  std::vector<std::string> exchanges_, tables_, lists_;
   std::uint32_t from_ = 0;
 };
 

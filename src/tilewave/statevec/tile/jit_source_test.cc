@@ -148,7 +148,7 @@ TEST(JitSource, arguments_are_numbers_of_the_program_and_not_too_many) {
     options.num_actions = seed % 2 ? 20 : 150;
     options.max_targets = 1;
     options.max_degree = 2;
-    options.turned = seed % 3 == 0;
+    options.quarter_turns = seed % 3 == 0;
     std::mt19937_64 random(seed);
     const TilePass pass = lower_pass(random_pass(options, random), 0, shape, chunk_limits(shape));
     const auto source = jit_source(pass, 3);
@@ -384,7 +384,7 @@ TEST(JitSource, programs_for_kernels_agree_with_their_meaning) {
       options.num_actions = 60;
       options.max_degree = 2;
       options.known_zeros = seed % 4 == 3;
-      options.turned = seed % 2;
+      options.quarter_turns = seed % 2;
       std::mt19937_64 random(seed);
       const Plan plan = seed < 24 ? random_pass(options, random) : random_chain(options, random);
       const TilePass program = lower_pass(plan, 0, shape, chunk_limits(shape), 4, true);

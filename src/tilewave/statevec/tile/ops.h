@@ -41,6 +41,18 @@ TW_HD Complex<T> turn(std::uint64_t turns) {
 #endif
 }
 
+/// What all threads of a warp hold equally, so that the compiler knows: tests of it are plain
+/// jumps.
+TW_HD std::uint32_t same_in_warp(std::uint32_t x) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+  return __shfl_sync(0xffffffffu, x, 0);
+#elif defined(__CUDA_ARCH__)
+  return __reduce_or_sync(0xffffffffu, x);
+#else
+  return x;
+#endif
+}
+
 /// The k-th index with bit R clear.
 template <int R>
 TW_HD constexpr int without_bit(int k) {

@@ -44,6 +44,18 @@ void add_term(std::vector<SlotTerm>& terms, const SlotTerm& term) {
   if (is_rounding(same->turns)) terms.erase(same);
 }
 
+/// Adds a term to those that wait.
+void Emitter::wait(const SlotTerm& term) {
+  const auto same = std::find_if(pool_.begin(), pool_.end(), [&](const SlotTerm& t) {
+    return t.slots == term.slots && t.tile == term.tile;
+  });
+  if (same == pool_.end()) {
+    pool_.push_back(term);
+  } else if ((same->turns += term.turns) == 0) {
+    pool_.erase(same);
+  }
+}
+
 /// Lane factors: a product of two tables unless a term ties bits of both.
 void Emitter::put_lanes(OpHead& head, const std::vector<LocalTerm>& terms, double magnitude,
                         std::vector<std::byte>& lane_factors) const {

@@ -14,9 +14,6 @@ namespace tilewave::statevec::tile {
 namespace detail {
 
 void Emitter::operation(const SlotOp& op) {
-  if (choice_.turned && op.kind == OpKind::kLift && turned_lift(op.targets[0], op.action->m[0])) {
-    return;
-  }
   flush(op.target_mask);
   OpHead head;
   OpControls controls;
@@ -172,13 +169,11 @@ TilePass Emitter::run() {
   std::vector<Phase> phases = schedule(arrival);
   const std::vector<SlotLayout> layouts = lay_out(slots_, phases, shape_, arrival);
   const std::size_t start = phases[0].registers ? 0 : 1;  // after maps that are part of the arrival
-  for (std::size_t f = start; choice_.turned && f < phases.size(); ++f)
-    order_in_layers(slots_, layouts[f], phases[f].items);
   frame();
 
   // Slots mixed by operations after each one, for the choice of flush(); targets of maps from each
   // phase on.
-  std::vector<std::uint32_t> later, lifted_later, mapped(phases.size() + 1);
+  std::vector<std::uint32_t> later, mapped(phases.size() + 1);
   const auto op_of = [&](std::int32_t index) -> const SlotOp& {
     return slots_.ops[static_cast<std::size_t>(index)];
   };
@@ -186,16 +181,10 @@ TilePass Emitter::run() {
     for (const Item& item : phase.items) {
       if (item.op < 0) continue;
       later.push_back(op_of(item.op).target_mask);
-      lifted_later.push_back(op_of(item.op).kind == OpKind::kLift ? later.back() : 0);
     }
     for (std::int32_t map : phase.maps) later.push_back(op_of(map).target_mask);
-    lifted_later.resize(later.size());
   }
-  for (std::size_t i = later.size(); i-- > 1;) {
-    later[i - 1] |= later[i];
-    lifted_later[i - 1] |= lifted_later[i];
-  }
-  lifted_later.push_back(0);
+  for (std::size_t i = later.size(); i-- > 1;) later[i - 1] |= later[i];
   for (std::size_t f = phases.size(); f-- > 0;) {
     mapped[f] = mapped[f + 1];
     for (std::int32_t map : phases[f].maps) mapped[f] |= op_of(map).target_mask;
@@ -235,7 +224,6 @@ TilePass Emitter::run() {
         wait(slots_.terms[static_cast<std::size_t>(items[i].term)]);
       } else {
         future_ = later[index++];
-        lifted_later_ = lifted_later[index];
         soon_ = soon[i];
         operation(op_of(items[i].op));
       }
@@ -261,7 +249,6 @@ TilePass Emitter::run() {
       if (leaving >> s & 1) reset_magnitude(s);
     }
   }
-  if (choice_.turned) write_last_signs();
   future_ = ~0u;
   flush_table(~0u);
   flush_terms(pool_, 0);

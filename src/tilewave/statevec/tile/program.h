@@ -166,8 +166,5 @@ constexpr int kBlockBit = 32;
 std::vector<SlotLayout> lay_out(const SlotPass& pass, const std::vector<Phase>& phases,
                                 const Shape& shape, const Arrival& arrival);
 
-/// Orders the items of a phase for turned layers (turned.cc).
-void order_in_layers(const SlotPass& pass, const SlotLayout& layout, std::vector<Item>& items);
-
 }  // namespace detail
 }  // namespace tilewave::statevec::tile

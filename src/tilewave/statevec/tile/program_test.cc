@@ -71,7 +71,7 @@ TEST_P(TileProgram, random_passes_agree_with_their_meaning) {
       options.max_targets = seed == 5 ? 8 : 4;
       options.max_degree = seed % 2 ? 2 : 4;
       options.known_zeros = seed % 4 == 3;
-      options.turned = seed >= 12;
+      options.quarter_turns = seed >= 12;
       ChunkLimits limits;
       if (seed % 3 == 2) limits = {2600, 3, 2};
       const double error = shape.precision == Precision::kDouble

@@ -23,8 +23,8 @@ struct RandomPassOptions {
   int max_degree = 3;      ///< of phase terms
   int num_first_maps = 0;  ///< X under one control before everything else
   bool known_zeros = false;
-  bool matrices = true;  ///< otherwise none, and rotations by less than a quarter turn
-  bool turned = false;   ///< lifts and phases, most of them quarter and half turns
+  bool matrices = true;        ///< otherwise none, and rotations by less than a quarter turn
+  bool quarter_turns = false;  ///< lifts and phases, most of them quarter and half turns
   Precision precision = Precision::kDouble;
 };
 
@@ -97,7 +97,7 @@ inline Plan random_pass(const RandomPassOptions& o, std::mt19937_64& rng) {
       a.control_value &= a.control_mask;
     };
     a.kind = static_cast<ActionKind>(below(5));
-    if (o.turned && below(10)) a.kind = below(3) ? ActionKind::kLift : ActionKind::kPhase;
+    if (o.quarter_turns && below(10)) a.kind = below(3) ? ActionKind::kLift : ActionKind::kPhase;
     if (!o.matrices && a.kind == ActionKind::kMatrix) a.kind = ActionKind::kRotate;
     switch (a.kind) {
       case ActionKind::kLift:
@@ -132,12 +132,12 @@ inline Plan random_pass(const RandomPassOptions& o, std::mt19937_64& rng) {
         a.first = static_cast<std::uint32_t>(plan.terms.size());
         a.count = static_cast<std::uint32_t>(1 + below(below(2) ? 40 : 6));
         const int style =
-            o.turned && below(10)
+            o.quarter_turns && below(10)
                 ? 3
                 : below(4);  // any angles, small ones, parities, quarter and half turns
         for (std::uint32_t t = 0; t < a.count; ++t) {
           PhaseTerm term;
-          const int degree = below(o.turned && below(40) ? 3 : o.max_degree + 1);
+          const int degree = below(o.quarter_turns && below(40) ? 3 : o.max_degree + 1);
           for (int d = 0; d < degree; ++d) term.mask |= bit(below(o.num_qubits));
           term.turns = rng();
           if (style == 1)
@@ -165,7 +165,8 @@ inline Plan random_pass(const RandomPassOptions& o, std::mt19937_64& rng) {
     if (below(6) == 0 && !(pass.known_zero_after >> p & 1)) pass.store_flips |= bit(p);
   }
   for (const Action& a : pass.actions) {  // many lifts: the scale that plans give them
-    if (o.turned && a.kind == ActionKind::kLift) pass.scale /= std::sqrt(1 + a.m[0] * a.m[0]);
+    if (o.quarter_turns && a.kind == ActionKind::kLift)
+      pass.scale /= std::sqrt(1 + a.m[0] * a.m[0]);
   }
   plan.passes.push_back(std::move(pass));
   return plan;
@@ -224,11 +225,10 @@ inline std::uint32_t kind_of_choice(OpWord word) {
 /// Adds the kinds of operation (OpCode without its register bits) a program uses.
 inline void add_kinds(const TilePass& pass, std::set<std::uint32_t>& kinds) {
   constexpr std::uint32_t kKinds[] = {
-      kExchange,  kMatrixShared,   kPhaseAll,       kPhaseSet,   kLayer,       kFlip,
-      kRotate,    kMatrix1,        kMatrix2,        kFactored2,  kTauOne,      kTauI,
-      kTauReal,   kPhase,          kPhaseUpper,     kPhasePairs, kGeneral,     kLift,
-      kTable,     kTable + 1,      kCross,          kTurnedLayer, kPhaseLift,
-      kPhaseUpperLift, kPhasePairsLift, kChoiceLift};
+      kExchange,   kMatrixShared,   kPhaseAll,       kPhaseSet,  kLayer, kFlip,      kRotate,
+      kMatrix1,    kMatrix2,        kFactored2,      kTauOne,    kTauI,  kTauReal,   kPhase,
+      kPhaseUpper, kPhasePairs,     kGeneral,        kLift,      kTable, kTable + 1, kCross,
+      kPhaseLift,  kPhaseUpperLift, kPhasePairsLift, kChoiceLift};
   for (std::size_t at = 0; at < pass.code.size();) {
     const auto& chunk = *reinterpret_cast<const ChunkHead*>(pass.code.data() + at);
     std::size_t pc = at + sizeof(ChunkHead);
@@ -242,7 +242,7 @@ inline void add_kinds(const TilePass& pass, std::set<std::uint32_t>& kinds) {
     at += std::size_t{chunk.size16} * 16;
   }
 }
-constexpr std::size_t kNumKinds = 22;  ///< but for those of compiled kernels alone
+constexpr std::size_t kNumKinds = 21;  ///< but for those of compiled kernels alone
 inline bool has_compiled_kinds(const std::set<std::uint32_t>& kinds) {
   for (const std::uint32_t flags : {0u, ChoiceLift::kSigned, ChoiceLift::kReversed,
                                     ChoiceLift::kSigned | ChoiceLift::kReversed}) {

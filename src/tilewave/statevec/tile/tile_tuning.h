@@ -20,15 +20,15 @@ struct OpCosts {
   double arrival = 0;      ///< more through shared memory than in registers
   double exchange = 0.68;
   double crossing = 1.1;
-  double chunk = 0.55;    ///< another chunk
+  double chunk = 0.55;  ///< another chunk
   double decode = 0.1;
   double lift = 0.12;
-  double tau = 0.06;             ///< a constant phase on one bit
-  double bit_phase = 0.12;       ///< any phase on one bit
-  double pairs = 0.11;           ///< more with pair factors
-  double lanes = 0.13;           ///< more with lane factors
-  double phase_table = 0.36;     ///< a constant factor an amplitude of a thread
-  double rotation_table = 0.3;   ///< the same as rotations
+  double tau = 0.06;            ///< a constant phase on one bit
+  double bit_phase = 0.12;      ///< any phase on one bit
+  double pairs = 0.11;          ///< more with pair factors
+  double lanes = 0.13;          ///< more with lane factors
+  double phase_table = 0.36;    ///< a constant factor an amplitude of a thread
+  double rotation_table = 0.3;  ///< the same as rotations
   double phase_all = 0.6;
   double phase_set = 0.3;
   double general = 1.9;  ///< making a factor of every thread
@@ -37,11 +37,6 @@ struct OpCosts {
   double matrix1 = 0.5;
   double matrix2 = 1.5;
   double factored2 = 1;
-  double turned = 0.07;       ///< the tests of a turned layer
-  double turned_lift = 0.02;  ///< and of each lift in it
-  double ties = 0.09;         ///< more of a lift in it with ties
-  double signs = 0.15;        ///< more with signs
-  double sign_row = 0.02;
   /// Compiled kernels (jit_kernel.cuh): of each amplitude that a table changes and of each number
   /// in it, instead of the costs of a table.
   double table_entry = 0, table_number = 0;
@@ -67,21 +62,13 @@ inline constexpr OpCosts kSingleCosts = {.unhidden = 0.59,
                                          .rotate = 0.08,
                                          .matrix1 = 0.2,
                                          .matrix2 = 1.5,
-                                         .factored2 = 0.45,
-                                         .turned = 0.09,
-                                         .turned_lift = 0.02,
-                                         .ties = 0.03,
-                                         .signs = 0.1,
-                                         .sign_row = 0.01};
+                                         .factored2 = 0.45};
 
 /// Of kernels compiled for one program: what an operation does, and little for getting to it. Those
 /// of the interpreter but for a few, which are guesses.
 constexpr OpCosts compiled(OpCosts c, bool is_double) {
   c.decode = 0.02;
-  c.turned = c.turned_lift = 0;
-  c.signs = 0.05;
   c.flip = is_double ? 0.05 : 0.03;
-  c.ties = is_double ? 0.01 : 0.005;
   c.table_entry = is_double ? 0.006 : 0.0038;
   c.table_number = is_double ? 0.004 : 0.002;
   c.code_step = is_double ? 0.04 : 0.03;
@@ -109,18 +96,14 @@ inline const WriterCosts& shipped_costs(Precision precision) {
   return precision == Precision::kDouble ? kDoubleWriterCosts : kSingleWriterCosts;
 }
 
-inline constexpr std::size_t kNumOpCosts = 29;
+inline constexpr std::size_t kNumOpCosts = 24;
 using OpCostList = std::array<double, kNumOpCosts>;
 static_assert(sizeof(OpCosts) == sizeof(OpCostList), "one name each below");
 inline constexpr std::array<const char*, kNumOpCosts> kOpCostNames = {
-    "unhidden",       "arrival",   "exchange",    "crossing",
-    "chunk",          "decode",    "lift",        "tau",
-    "bit_phase",      "pairs",     "lanes",       "phase_table",
-    "rotation_table", "phase_all", "phase_set",   "general",
-    "flip",           "rotate",    "matrix1",     "matrix2",
-    "factored2",      "turned",    "turned_lift", "ties",
-    "signs",          "sign_row",  "table_entry", "table_number",
-    "code_step"};
+    "unhidden",       "arrival",   "exchange",  "crossing",    "chunk",        "decode",
+    "lift",           "tau",       "bit_phase", "pairs",       "lanes",        "phase_table",
+    "rotation_table", "phase_all", "phase_set", "general",     "flip",         "rotate",
+    "matrix1",        "matrix2",   "factored2", "table_entry", "table_number", "code_step"};
 constexpr OpCosts no_costs() { return std::bit_cast<OpCosts>(OpCostList{}); }
 /// Milliseconds of so many operations.
 inline double sum_of(const OpCosts& counts, const OpCosts& costs) {
@@ -134,13 +117,12 @@ inline int code_bytes(std::uint32_t code) {
     std::uint32_t first;
     int bytes;
   };
-  constexpr Size kSizes[] = {{kEnd, 6700},        {kExchange, 6960},   {kMatrixShared, 8000},
-                             {kPhaseAll, 4020},   {kPhaseSet, 4610},   {kLayer, 5500},
-                             {kFlip, 5460},       {kRotate, 4960},     {kMatrix1, 8000},
-                             {kMatrix2, 13000},   {kFactored2, 15000}, {kTauOne, 2320},
-                             {kTauReal, 1810},    {kPhase, 2700},      {kPhaseUpper, 3200},
-                             {kPhasePairs, 4140}, {kGeneral, 7840},    {kLift, 1260},
-                             {kTable, 3000},      {kCross, 2000},      {kTurnedLayer, 12000}};
+  constexpr Size kSizes[] = {
+      {kEnd, 6700},      {kExchange, 6960}, {kMatrixShared, 8000}, {kPhaseAll, 4020},
+      {kPhaseSet, 4610}, {kLayer, 5500},    {kFlip, 5460},         {kRotate, 4960},
+      {kMatrix1, 8000},  {kMatrix2, 13000}, {kFactored2, 15000},   {kTauOne, 2320},
+      {kTauReal, 1810},  {kPhase, 2700},    {kPhaseUpper, 3200},   {kPhasePairs, 4140},
+      {kGeneral, 7840},  {kLift, 1260},     {kTable, 3000},        {kCross, 2000}};
   int bytes = 0;
   for (const Size& size : kSizes) bytes = code >= size.first ? size.bytes : bytes;
   return bytes;
