@@ -185,8 +185,7 @@ bool CudaState<T>::refine(const Plan& plan, std::uint64_t key) {
     std::size_t last = p;
     double tries_s = 0;
     for (; last < plan.passes.size() && last - p < at_once(); ++last) {
-      const int ways = may_compile(plan.passes[last]) ? 2 : 1;  // see lower_pass()
-      const double own_s = ways * tile::kManyTries * tile::try_s(plan.passes[last]) * slower_host_;
+      const double own_s = tile::kManyTries * tile::try_s(plan.passes[last]) * slower_host_;
       if (own_s > left_s) break;
       tries_s = std::max(tries_s, own_s);
     }

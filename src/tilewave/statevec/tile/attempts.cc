@@ -33,7 +33,7 @@ ChunkLimits within_block(ChunkLimits limits, const Shape& shape) {
 namespace {
 
 TilePass best_of(const Plan& plan, std::size_t pass, const Shape& shape, const ChunkLimits& limits,
-                 int tries, detail::LiftStyle style, const OpCosts& costs) {
+                 int tries, bool compiled, const OpCosts& costs) {
   TW_CHECK(pass < plan.passes.size(), "no such pass");
   TW_CHECK(plan.precision == shape.precision, "plan and shape differ in precision");
   const Pass& chosen = plan.passes[pass];
@@ -42,7 +42,7 @@ TilePass best_of(const Plan& plan, std::size_t pass, const Shape& shape, const C
   TilePass best;
   bool any = false;
   const auto attempt = [&](detail::EmitChoice choice) {
-    choice.style = style;
+    choice.compiled = compiled;
     detail::Emitter emitter(plan, chosen, shape, limits, costs, choice);
     TilePass written = emitter.run();
     if (any && emitter.cost() >= best.cost_ms) return;
@@ -73,32 +73,11 @@ TilePass best_of(const Plan& plan, std::size_t pass, const Shape& shape, const C
 
 TilePass lower_pass(const Plan& plan, std::size_t pass, const Shape& shape,
                     const ChunkLimits& limits, int tries, bool compiled, const WriterCosts* costs) {
-  using detail::LiftStyle;
   const WriterCosts& by = costs ? *costs : shipped_costs(shape.precision);
-  if (!compiled)
-    return best_of(plan, pass, shape, limits, tries, LiftStyle::kInterpreted, by.interpreted);
-  // Phases and lifts at once are fewer multiply-adds, but code of their own: where operations share
-  // code, a lift may be a jump.
-  const double jump = by.compiled.code_step;
-  // as good as predictions are: a pass of a QFT that was to take 4% less took 8% more
-  const double choices_margin = shape.precision == Precision::kDouble ? 1.05 : 1.02;
-  struct Written {
-    TilePass pass;
-    int steps;  ///< 0: the code is too long
-    double cost;
-  };
-  const auto write = [&](LiftStyle style) {
-    TilePass written = best_of(plan, pass, shape, limits, tries, style, by.compiled);
-    const int steps = jit_steps(written);
-    written.paid.code_step = steps;
-    const double margin = style == LiftStyle::kChoices ? choices_margin : 1;
-    const double cost = (written.cost_ms + jump * steps) * margin;
-    return Written{std::move(written), steps, cost};
-  };
-  Written best = write(LiftStyle::kChoices);
-  Written other = write(LiftStyle::kAtOnce);
-  if (other.steps && (!best.steps || other.cost < best.cost)) best = std::move(other);
-  return std::move(best.pass);
+  if (!compiled) return best_of(plan, pass, shape, limits, tries, false, by.interpreted);
+  TilePass written = best_of(plan, pass, shape, limits, tries, true, by.compiled);
+  written.paid.code_step = jit_steps(written);
+  return written;
 }
 
 double try_s(const Pass& pass) {

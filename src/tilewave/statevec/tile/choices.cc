@@ -226,7 +226,7 @@ void Emitter::look_ahead(LiftSearch& search, const std::vector<Phase>& phases, s
 /// written another way.
 std::size_t Emitter::lifts_with_phases(const std::vector<Phase>& phases, std::size_t phase,
                                        std::size_t item) {
-  if (choice_.style != LiftStyle::kChoices) return 0;
+  if (!choice_.compiled) return 0;
   LiftSearch search;
   std::uint32_t touched = 0, left = 0;
   const std::vector<Item>& items = phases[phase].items;
@@ -265,8 +265,7 @@ std::size_t Emitter::lifts_with_phases(const std::vector<Phase>& phases, std::si
 /// 300 lifts).
 bool Emitter::plain_lift(int slot, double t) {
   const bool is_double = shape_.precision == Precision::kDouble;
-  if (choice_.style != LiftStyle::kChoices || !is_double || std::abs(t) < kSmallestLift)
-    return false;
+  if (!choice_.compiled || !is_double || std::abs(t) < kSmallestLift) return false;
   LiftWay way;
   way.slot = slot;
   way.t = t;

@@ -24,22 +24,13 @@ struct LocalTerm {
   std::uint64_t turns = 0;
 };
 
-/// How lifts and the phases before them are written; all but the first are for compiled kernels.
-enum class LiftStyle {
-  kInterpreted,
-  kAtOnce,   ///< a phase of one bit and the lift behind it at once, see kPhaseLift
-  kChoices,  ///< and lifts with a factor of each pair, see kChoiceLift (choices.cc)
-};
-
 /// Choices that are tried against each other.
 struct EmitChoice {
   bool fold = true;             ///< X under at most one control becomes part of exchanges
   std::uint32_t seed = 0;       ///< see schedule_phases()
   bool through_shared = false;  ///< see Arrival
   bool tables = true;           ///< constant phases of several register bits may be one table
-  LiftStyle style = LiftStyle::kInterpreted;
-
-  bool compiled() const { return style != LiftStyle::kInterpreted; }
+  bool compiled = false;        ///< for a kernel of its own, with lifts that take phases along
 };
 
 void append(std::vector<std::byte>& to, const void* data, std::size_t num_bytes);

@@ -18,7 +18,7 @@ void Emitter::lift(int slot, double t) {
   out_.frame.scale_re *= size;
   out_.frame.scale_im *= size;
   unit_ *= std::sqrt(size);
-  if (choice_.compiled() && last_bit_ == bit && lift_with_phase(m, t)) return;
+  if (choice_.compiled && last_bit_ == bit && lift_with_phase(m, t)) return;
   std::vector<std::byte> payload;
   put(payload, t / m);
   put(payload, t * m / size);

@@ -45,16 +45,15 @@ Emitter::PhaseTable Emitter::phase_table(const std::vector<LocalTerm>& terms) co
   // Shears lose no accuracy while no angle is near a half turn.
   constexpr std::uint64_t kLargest = std::uint64_t{3} << 61;  // 3/8 of a turn
   const auto try_offset = [&](std::uint64_t offset) {
-    if (!std::ranges::all_of(table.turns, [&](std::uint64_t t) {
-          return t - offset + kLargest <= 2 * kLargest;
-        }))
+    if (!std::ranges::all_of(
+            table.turns, [&](std::uint64_t t) { return t - offset + kLargest <= 2 * kLargest; }))
       return false;
     table.kind = TableKind::kRotations;
     pay(&OpCosts::rotation_table, 1);
     table.offset = offset;
     return true;
   };
-  if (choice_.compiled()) {
+  if (choice_.compiled) {
     // amplitudes of equal phases share a number, those of the most frequent one need none
     std::vector<std::uint64_t>& turns = table.turns;
     for (std::size_t j = 0; j < turns.size(); ++j) {
