@@ -51,15 +51,6 @@ struct BlockRows {
   std::uint32_t outer;  ///< place of the block
 };
 
-/// Where the low bits of a turned row are: the highest `turned_bits` of them and as many below have
-/// changed places. Its own inverse.
-constexpr std::uint32_t turned(std::uint32_t low, int turned_bits) {
-  const int first = kLowBits - 2 * turned_bits;
-  const std::uint32_t half = (1u << turned_bits) - 1, high = low >> (first + turned_bits) & half,
-                      below = low >> first & half;
-  return (low & ((1u << first) - 1)) | high << first | below << (first + turned_bits);
-}
-
 /// Lifts: bit l (of a row below kLowBits, of the row number from there) by t[l] if mask has it.
 /// Those of `reflected`, by 1, are Hadamard gates instead, sqrt(2) times: [[1, 1], [1, -1]]; of the
 /// row bits all or none.
@@ -67,14 +58,13 @@ constexpr std::uint32_t turned(std::uint32_t low, int turned_bits) {
 /// [[1, -t], [t, 1]]. With `low_pair` those on the bits kPairBit and kPairBit + 1 are one, with
 /// `row_pairs` all on rows are, two and two; one may be left over, and is a lift as before.
 /// The amplitudes with a low bit of `weighted` are held times its t, before and after: the lift is
-/// [[1, -1], [t^2, 1]] then. With `turns` all low bits lifted are of these, and a row is turned:
-/// see turned(). The lift on row bit `beside` (unless -1) is done with those inside rows, where two
-/// rows fit the registers, and is not one of the pairs.
+/// [[1, -1], [t^2, 1]] then. The lift on row bit `beside` (unless -1) is done with those inside rows,
+/// where two rows fit the registers, and is not one of the pairs.
 template <class T>
 struct LayerStep {
   std::uint32_t mask = 0, reflected = 0;
   std::uint32_t weighted = 0;
-  bool low_pair = false, row_pairs = false, turns = false;
+  bool low_pair = false, row_pairs = false;
   int beside = -1;
   T t[kLowBits + kMaxRowBits] = {};
 };
@@ -223,9 +213,8 @@ struct RowCycles {
 template <class T>
 struct BlockKernels {
   const char* target;
-  int lanes;        ///< elements of a vector
-  bool two_rows;    ///< two rows fit the registers: a layer may have a bit `beside`
-  int turned_bits;  ///< of a row that a layer turns; 0: none can
+  int lanes;      ///< elements of a vector
+  bool two_rows;  ///< two rows fit the registers: a layer may have a bit `beside`
   /// Chunks of the state into the tile, and meanwhile with `halves` a request for those of the next
   /// tile, which must be as many.
   void (*load)(const T* state, T* tile, const Chunks& chunks, const Chunks& next);

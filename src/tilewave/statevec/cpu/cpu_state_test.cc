@@ -216,7 +216,7 @@ TEST_P(CpuState, rows_that_start_at_their_own_places_while_a_tile_is_loaded) {
   }
 }
 
-// Layers of like lifts between chains of phases: weighted and turned rows (low_weights.h), with
+// Layers of like lifts between chains of phases: weighted rows (low_weights.h), with
 // terms on bits outside tiles.
 TEST_P(CpuState, evolution_of_a_chain_gives_the_state_of_its_gates) {
   using circuit::GateId;

@@ -27,7 +27,6 @@ constexpr int kBlockRowBitsSingle = 6, kTileRowBitsSingle = 10;
 constexpr std::size_t kRowsOfProduct = 2;
 /// Lifts by less are not weighted (low_weights.h): six of them leave the range of floats.
 constexpr double kLeastWeight = 1e-3;
-constexpr int kLeastTurned = 2;  ///< lifts that become cheaper, for which a row is turned
 /// amplitudes (2^bits) of two tiles that strings with like flips share: 256 KiB each
 template <class T>
 constexpr int kObserveTileBits = sizeof(T) == sizeof(double) ? 14 : 15;

@@ -383,7 +383,6 @@ void run_layer(T* tile, BlockRows b, const LayerStep<T>& step, const PhaseStep<T
 template <class T>
 void fill_layer(BlockKernels<T>& k) {
   k.two_rows = kTwoRows<T>;
-  k.turned_bits = kTurnedBits<T>;
   k.layer = run_layer<T>;
   if constexpr (kRegisters == 32 && kWholeRows<T> && kLanes < T >> 1)
     k.load_lifted = load_lifted<T>;

@@ -43,12 +43,6 @@ void apply_to(Vector& v, const LayerStep<T>& lifts) {
   }
 }
 
-Vector with_turned_rows(const Vector& v, int turned_bits) {
-  Vector out(v.size());
-  for (std::uint32_t x = 0; x < v.size(); ++x) out[(x & ~63u) | turned(x & 63, turned_bits)] = v[x];
-  return out;
-}
-
 // Terms as of a chain or of random pairs, most with one angle: few different factors of rows.
 SplitTerms random_terms(std::mt19937_64& random, int num_row_bits) {
   const int inside = kLowBits + num_row_bits, all = inside + 2;
@@ -93,10 +87,8 @@ void check_layer(std::uint64_t seed) {
   const BlockKernels<T>& kernels = block_kernels(T{});
   if (kernels.two_rows && rows && random() % 4) lifts.beside = choose_beside(terms, rows);
   if (layer.has_phase && random() % 2) {
-    const bool turns = kernels.turned_bits && random() % 2;
     lifts.weighted = lifts.mask & ~lifts.reflected & (kRowLength - 1);
-    if (!turns) lifts.weighted &= random();
-    lifts.turns = turns && lifts.weighted && !(lifts.reflected & (kRowLength - 1));
+    if (random() % 2) lifts.weighted &= random();
     layer.weighs = true;
   }
   if (layer.has_phase) layer.phase = make_phase_program<T>(terms, num_row_bits, lifts.beside);
@@ -117,7 +109,6 @@ void check_layer(std::uint64_t seed) {
     run_layer(kernels, tile, {places.data(), num_row_bits, 0}, layer, index, *scratch);
     if (layer.has_phase) apply_to(expected, terms, index);
     apply_to(expected, lifts);
-    if (lifts.turns) expected = with_turned_rows(expected, kernels.turned_bits);
   }
   double size = 0, worst = 0;
   for (std::size_t x = 0; x < expected.size(); ++x) {

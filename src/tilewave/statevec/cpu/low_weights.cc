@@ -57,41 +57,17 @@ void weigh(const Points& points, int b) {
   }
 }
 
-// Turns rows where enough lifts become cheaper, and an even number of times.
-void turn(const Points& points, int turned_bits) {
-  const std::uint32_t inside_vectors = ((1u << turned_bits) - 1) << (kLowBits - 2 * turned_bits);
-  bool is_turned = false;
-  std::vector<LowWeights*> turning;
-  for (const Point& point : points) {
-    const std::uint32_t lifted = point.lifted(),
-                        places = is_turned ? turned(lifted, turned_bits) : lifted;
-    LowWeights& weights = *point.weights;
-    weights.is_turned = is_turned;
-    if (weights.weighted != lifted || std::popcount(places & inside_vectors) < kLeastTurned)
-      continue;
-    weights.turns = true;
-    turning.push_back(&weights);
-    is_turned = !is_turned;
-  }
-  if (!is_turned) return;
-  turning.back()->turns = false;
-  for (std::size_t k = points.size(); points[--k].weights != turning.back();)
-    points[k].weights->is_turned = false;
-}
-
 }  // namespace
 
 bool LowWeights::has_factors() const {
   return std::any_of(factors.begin(), factors.end(), [](double f) { return f != 1; });
 }
 
-std::vector<std::vector<LowWeights>> choose_low_weights(const std::vector<OutlineStep>& steps,
-                                                        int turned_bits) {
+std::vector<std::vector<LowWeights>> choose_low_weights(const std::vector<OutlineStep>& steps) {
   std::vector<std::vector<LowWeights>> out(steps.size());
   Points points;
   const auto finish = [&] {
     for (int b = 0; b < kLowBits; ++b) weigh(points, b);
-    if (turned_bits) turn(points, turned_bits);
     points.clear();
   };
   for (std::size_t k = 0; k < steps.size(); ++k) {

@@ -4,11 +4,6 @@
 // two amplitudes, where other lifts are two multiply-adds. A bit is *weighted* by t while
 // amplitudes with it are held times t: from a phase block before its lifts to one after the last by
 // that t, whose tables take the factors t and 1 / t with the phases, for nothing.
-//
-// A lift on a bit inside a vector shuffles every vector and is a multiply-add all the same. Where a
-// row is *turned* (see turned()) the shuffles exchange bits inside vectors with bits that choose
-// vectors, and all lifts are on the latter. The row stays turned, and phases and lifts with it,
-// until it is turned again.
 #pragma once
 
 #include <array>
@@ -20,19 +15,15 @@
 namespace tilewave::statevec::cpu {
 
 /// What becomes of terms and lifts inside rows that follow each other: those of a stage, or of a
-/// link. Bits are numbered as in a row that is not turned.
+/// link.
 struct LowWeights {
   std::array<double, kLowBits> factors = {1, 1, 1, 1, 1, 1};  ///< of amplitudes with the bit
   std::uint32_t weighted = 0;  ///< bits that are during the lifts, among those lifted
-  bool is_turned = false;      ///< before the lifts
-  bool turns = false;
 
   bool has_factors() const;
 };
 
-/// Of each step (empty for actions): of its stage, then of its links. turned_bits: as of the
-/// kernels, 0 where none can be.
-std::vector<std::vector<LowWeights>> choose_low_weights(const std::vector<OutlineStep>& steps,
-                                                        int turned_bits);
+/// Of each step (empty for actions): of its stage, then of its links.
+std::vector<std::vector<LowWeights>> choose_low_weights(const std::vector<OutlineStep>& steps);
 
 }  // namespace tilewave::statevec::cpu

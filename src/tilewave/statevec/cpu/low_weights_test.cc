@@ -58,7 +58,7 @@ bool has_table(const SplitTerms& terms) {
                      [](const SplitTerm& t) { return t.low && !t.rows; });
 }
 
-// As the kernels do it, but for the places of a turned row.
+// As the kernels do it.
 void run(Row& row, const LayerStep<double>& lifts, const LowWeights& weights) {
   for (std::uint32_t a = 0; a < kRowLength; ++a) {
     for (int b = 0; b < kLowBits; ++b) row[a] *= a >> b & 1 ? weights.factors[b] : 1;
@@ -81,35 +81,26 @@ void run(Row& row, const LayerStep<double>& lifts, const LowWeights& weights) {
   }
 }
 
-// Weights come and go with tables, rows that are turned are turned back, and the result is as
-// without.
-void check(std::mt19937_64& random, int turned_bits, int& num_weighted, int& num_turned) {
+// Weights come and go with tables, and the result is as without.
+void check(std::mt19937_64& random, int& num_weighted) {
   const Action action;
   const std::vector<OutlineStep> steps = random_steps(random, action);
-  const auto weights = choose_low_weights(steps, turned_bits);
+  const auto weights = choose_low_weights(steps);
   ASSERT_EQ(weights.size(), steps.size());
   Row row(kRowLength), expected;
   for (double& x : row) x = 0.001 * static_cast<double>(random() % 2000) - 1;
   expected = row;
-  bool is_turned = false;
   const auto visit = [&](const SplitTerms& terms, const LayerStep<double>& lifts,
                          const LowWeights& w, bool phased) {
     ASSERT_TRUE(!w.has_factors() || has_table(terms));
     ASSERT_EQ(w.weighted & ~(lifts.mask & ~lifts.reflected), 0u);
     ASSERT_TRUE(phased || !w.weighted) << "the kernels weigh lifts after phases";
-    ASSERT_EQ(w.is_turned, is_turned);
-    ASSERT_TRUE(!w.turns || w.weighted == (lifts.mask & (kRowLength - 1)));
-    is_turned ^= w.turns;
     num_weighted += std::popcount(w.weighted);
-    num_turned += w.turns;
     run(row, lifts, w);
     run(expected, lifts, {});
   };
   for (std::size_t k = 0; k < steps.size(); ++k) {
-    if (steps[k].action) {
-      ASSERT_FALSE(is_turned);
-      continue;
-    }
+    if (steps[k].action) continue;
     const Stage& stage = steps[k].stage;
     ASSERT_EQ(weights[k].size(), 1 + stage.links.size());
     const bool phased = !stage.terms.empty();
@@ -118,25 +109,23 @@ void check(std::mt19937_64& random, int turned_bits, int& num_weighted, int& num
       visit(stage.links[l].terms, stage.links[l].lifts, weights[k][l + 1], phased);
     if (::testing::Test::HasFatalFailure()) return;
   }
-  ASSERT_FALSE(is_turned);
   double size = 0;
   for (const double x : expected) size = std::max(size, std::abs(x));
   for (std::size_t a = 0; a < row.size(); ++a) ASSERT_NEAR(row[a], expected[a], 1e-11 * size);
 }
 
 TEST(LowWeights, leave_what_the_lifts_do) {
-  int num_weighted = 0, num_turned = 0;
+  int num_weighted = 0;
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
-    check(random, static_cast<int>(seed % 4), num_weighted, num_turned);
+    check(random, num_weighted);
     if (HasFatalFailure()) return;
   }
   EXPECT_GT(num_weighted, 1000);
-  EXPECT_GT(num_turned, 50);
 }
 
-// The layers of an Ising chain: all but the last are weighted, and turned two and two.
+// The layers of an Ising chain: all but the last are weighted.
 TEST(LowWeights, layers_between_phases_are_weighted) {
   std::vector<OutlineStep> steps(6);
   for (std::size_t k = 0; k < steps.size(); ++k) {
@@ -144,24 +133,12 @@ TEST(LowWeights, layers_between_phases_are_weighted) {
     steps[k].stage.lifts.mask = kRowLength - 1;
     for (double& t : steps[k].stage.lifts.t) t = 0.15;
   }
-  const auto weights = choose_low_weights(steps, 3);
+  const auto weights = choose_low_weights(steps);
   for (std::size_t k = 0; k < steps.size(); ++k) {
     const LowWeights& w = weights[k][0];
     const bool inside = k > 0 && k + 1 < steps.size();
     EXPECT_EQ(w.weighted, inside ? 63u : 0u) << k;
-    EXPECT_EQ(w.turns, inside) << k;
     EXPECT_EQ(w.factors[5], k == 1 ? 0.15 : k == 5 ? 1 / 0.15 : 1) << k;
-  }
-}
-
-TEST(LowWeights, turned_rows_turn_back) {
-  for (int turned_bits = 0; turned_bits <= 3; ++turned_bits) {
-    std::uint32_t seen = 0;
-    for (std::uint32_t a = 0; a < kRowLength; ++a) {
-      EXPECT_EQ(turned(turned(a, turned_bits), turned_bits), a);
-      if (std::has_single_bit(a)) seen |= turned(a, turned_bits);
-    }
-    EXPECT_EQ(seen, 63u);
   }
 }
 

@@ -68,36 +68,11 @@ HWY_INLINE Vec<T> lanes_exchanged(Vec<T> v) {
 #endif
 }
 
-// Bits inside a vector that a row exchanges with as many that choose one, where that is one shuffle
-// a vector: half of those inside a vector of doubles, the upper two of floats.
-#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
-template <class T>
-constexpr int kTurnedBits = sizeof(T) == 8 ? 3 : 2;
-
-// Makes the bit in which two vectors differ one of their lanes, and the other way round.
-template <int kBit>
-HWY_INLINE void turn_two(Vec<double>& x, Vec<double>& y) {
-  const auto a = x.raw, b = y.raw;
-  x.raw = kBit == 0 ? _mm512_unpacklo_pd(a, b) : _mm512_shuffle_f64x2(a, b, 0x88);
-  y.raw = kBit == 0 ? _mm512_unpackhi_pd(a, b) : _mm512_shuffle_f64x2(a, b, 0xdd);
-}
-template <int kBit>
-HWY_INLINE void turn_two(Vec<float>& x, Vec<float>& y) {
-  const auto a = x.raw, b = y.raw;
-  x.raw = _mm512_shuffle_f32x4(a, b, 0x88);
-  y.raw = _mm512_shuffle_f32x4(a, b, 0xdd);
-}
-#else
-template <class T>
-constexpr int kTurnedBits = 0;
-#endif
-
 // Lifts on the bits inside rows, all vectors of which are in v; weighted ones only with kWeighs.
 template <class T, bool kWeighs>
 struct LowLifts {
   std::uint32_t mask, reflected = 0, weighted = 0;
   const T* t;
-  bool turns = false;
   bool paired = false;
   PairedLifts<T> pair{T(0)};
   T square[kLowBits] = {};
@@ -109,7 +84,6 @@ struct LowLifts {
         reflected(step.reflected),
         weighted(step.weighted),
         t(step.t),
-        turns(step.turns),
         paired(step.low_pair),
         pair(step.t[kPairBit]) {
     for (int l = 0; l < kLowBits; ++l) square[l] = t[l] * t[l];
@@ -184,39 +158,9 @@ struct LowLifts {
       pair(x[0], x[kStride], x[2 * kStride], x[3 * kStride]);
     }
   }
-  // Exchanges bit kBit of the lanes that are turned with its partner, and lifts what it was.
-  template <int kBit, int kN>
-  HWY_INLINE void turn(Vec<T>* v) const {
-    if constexpr (kBit < kTurnedBits<T>) {
-      constexpr int kLow = kLowBits - 2 * kTurnedBits<T> + kBit, kStride = 1 << kBit;
-      const auto sv = in_register(hn::Set(Tag<T>(), square[kLow]));
-      const bool lifts = mask >> kLow & 1;
-      TW_UNROLL
-      for (int i = 0; i < kN / 2; ++i) {
-        const int lo = ((i / kStride) * 2 * kStride) | (i % kStride);
-        turn_two<kBit>(v[lo], v[lo + kStride]);
-        if (lifts) lift_weighted(sv, v[lo], v[lo + kStride]);
-      }
-    }
-  }
-  template <int kRows>
-  HWY_INLINE void run_turning(Vec<T>* v) const {
-    constexpr int kN = kRows * 2 * kVectors<T>, kFirst = kLowBits - 2 * kTurnedBits<T>;
-    if constexpr (kFirst > 0) lift<0, kN>(v);
-    if constexpr (kFirst > 1) lift<1, kN>(v);
-    if constexpr (kTurnedBits<T> == 3) lift<3, kN>(v);
-    lift<4, kN>(v);
-    lift<5, kN>(v);
-    turn<0, kN>(v);
-    turn<1, kN>(v);
-    turn<2, kN>(v);
-  }
   template <int kRows>
   HWY_INLINE void run(Vec<T>* v) const {
     constexpr int kN = kRows * 2 * kVectors<T>;
-    if constexpr (kWeighs && kTurnedBits<T> != 0) {
-      if (turns) return run_turning<kRows>(v);
-    }
     run_strips<kN>(v);
     run_across<kN, (1 << kPairBit) / kLanes<T>>(v);
   }

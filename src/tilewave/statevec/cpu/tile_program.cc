@@ -69,7 +69,7 @@ class Compiler {
       phase.outer_index.push_back(index);
     }
     steps_ = &phase.steps;
-    const auto weights = choose_low_weights(outline.steps, kernels_.turned_bits);
+    const auto weights = choose_low_weights(outline.steps);
     for (std::size_t k = 0; k < outline.steps.size(); ++k) {
       const OutlineStep& step = outline.steps[k];
       step.action ? add_action(*step.action) : add_stage(step.stage, weights[k]);
@@ -131,12 +131,10 @@ class Compiler {
                         int beside = -1) {
     LayerStep<T> out;
     out.beside = beside;
-    out.mask = places(lifts.mask, weights);
-    out.reflected = places(lifts.reflected, weights);
-    out.weighted = places(weights.weighted, weights);
-    out.turns = weights.turns;
-    for (int k = 0; k < kLowBits + kMaxRowBits; ++k)
-      out.t[std::countr_zero(places(1u << k, weights))] = static_cast<T>(lifts.t[k]);
+    out.mask = lifts.mask;
+    out.reflected = lifts.reflected;
+    out.weighted = weights.weighted;
+    for (int k = 0; k < kLowBits + kMaxRowBits; ++k) out.t[k] = static_cast<T>(lifts.t[k]);
     const auto take_pairs = [&](std::uint32_t mask) {
       if (std::popcount(mask) < 2) return false;
       const T t = out.t[std::countr_zero(mask)];
@@ -154,33 +152,14 @@ class Compiler {
     return out;
   }
 
-  // Where bits of a block are: those of a turned row have changed places.
-  std::uint32_t places(std::uint32_t bits, const LowWeights& weights) const {
-    if (!weights.is_turned) return bits;
-    const std::uint32_t low = bits & (kRowLength - 1);
-    return (bits ^ low) | turned(low, kernels_.turned_bits);
-  }
-
-  SplitTerms places(SplitTerms terms, const LowWeights& weights) const {
-    for (SplitTerm& t : terms) t.low = places(t.low, weights);
-    return terms;
-  }
-
-  LowFactors factors_of(const LowWeights& weights) const {
-    LowFactors factors = kNoFactors;
-    for (int b = 0; b < kLowBits; ++b)
-      factors[std::countr_zero(places(1u << b, weights))] = weights.factors[b];
-    return factors;
-  }
-
   void add_stage(const Stage& stage, const std::vector<LowWeights>& weights) {
     if (stage.has_inside() || stage.lifts.mask) {
       Layer<T> layer;
       const int beside = beside_of(stage);
       layer.has_phase = !stage.terms.empty();
       if (layer.has_phase)
-        layer.phase = make_phase_program<T>(places(stage.terms, weights[0]), slots_.num_row_bits(),
-                                            beside, factors_of(weights[0]));
+        layer.phase =
+            make_phase_program<T>(stage.terms, slots_.num_row_bits(), beside, weights[0].factors);
       layer.lifts = lifts_of(stage.lifts, weights[0], beside);
       for (std::size_t l = 0; l < stage.links.size(); ++l)
         layer.links.push_back(link_of(stage.links[l], weights[l + 1]));
@@ -200,11 +179,10 @@ class Compiler {
   }
 
   LinkProgram<T> link_of(const StageLink& link, const LowWeights& weights) {
-    const SplitTerms terms = places(link.terms, weights);
-    LinkProgram<T> out{make_column_phases<T>(terms, factors_of(weights)), 0,
+    LinkProgram<T> out{make_column_phases<T>(link.terms, weights.factors), 0,
                        lifts_of(link.lifts, weights)};
     for (std::uint32_t a = 0; a < kRowLength; ++a) {
-      for (const SplitTerm& t : terms) {
+      for (const SplitTerm& t : link.terms) {
         if ((a & t.low) == t.low) out.columns |= bit(static_cast<int>(a));
       }
     }
