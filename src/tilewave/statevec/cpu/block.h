@@ -158,16 +158,14 @@ struct FactoredStep {
 
 /// Multiplies row order[k] by  root * (product over bits j of k of bit_tables[j]) * scalars[row].
 /// Tables are 64 re, then 64 im; null ones are 1. scalars: 2^b re, then 2^b im, or null. The rows
-/// come in runs that share the product of tables and, with `alike`, the scalar. Where the layer has
-/// a bit `beside`, the rows without it are listed; each stands for two, and beside_table belongs to
-/// the other.
+/// come in runs that share the product of tables. Where the layer has a bit `beside`, the rows without
+/// it are listed; each stands for two, and beside_table belongs to the other.
 template <class T>
 struct PhaseStep {
   const T* root = nullptr;
   const T* bit_tables[kMaxRowBits] = {};
   const T* beside_table = nullptr;
   const T* scalars = nullptr;
-  bool alike = false;
   const std::uint16_t* order = nullptr;
   const std::uint16_t* runs = nullptr;  ///< how many listed rows each has
 };

@@ -23,8 +23,6 @@ constexpr int kStateRowBitsSingle = 5;
 constexpr std::size_t kFirstLevelOfBlocks = std::size_t{48} << 10;
 constexpr int kBlockRowBitsDouble = 5, kTileRowBitsDouble = 10;
 constexpr int kBlockRowBitsSingle = 6, kTileRowBitsSingle = 10;
-/// Rows (or twos) with the same factors, on average, from which these are made as tables.
-constexpr std::size_t kRowsOfProduct = 2;
 /// Lifts by less are not weighted (low_weights.h): six of them leave the range of floats.
 constexpr double kLeastWeight = 1e-3;
 /// amplitudes (2^bits) of two tiles that strings with like flips share: 256 KiB each

@@ -142,7 +142,7 @@ void inside_rows(T* tile, BlockRows b, const PhaseStep<T>* phase, const LayerSte
   const std::size_t num_links = kLinked ? links.size() : 0;
   for (std::size_t l = 0; l < num_links; ++l)
     chain[l] = {links[l].table, links[l].columns, LowLifts<T, kWeighs>(*links[l].lifts)};
-  std::conditional_t<kPhase, RowFactors<T>, None> factors(phase, b.num_bits, step.beside);
+  std::conditional_t<kPhase, RowFactors<T>, None> factors(phase, b.num_bits);
   RowFactor<T> factor, factor_beside;
   const T* scalars = kPhase ? phase->scalars : nullptr;
   const std::uint32_t num_rows = 1u << b.num_bits, other = kRows == 2 ? 1u << step.beside : 0;
@@ -153,7 +153,7 @@ void inside_rows(T* tile, BlockRows b, const PhaseStep<T>* phase, const LayerSte
     if constexpr (kPhase) {
       end = k + phase->runs[run++];
       factor = factors.of(k);
-      if constexpr (kRows == 2) factor_beside = factors.beside(k);
+      if constexpr (kRows == 2) factor_beside = factors.beside();
       if (kRows == 1 && !factor.table && !factor.scaled && !lifts.mask && !kLinked) continue;
     }
     for (std::uint32_t j = k; j < end; ++j) {

@@ -168,7 +168,6 @@ void run_layer(const BlockKernels<T>& kernels, T* tile, BlockRows rows, const La
     step.beside_table = table_of(program.bits[order.beside], scratch.tables[order.beside]);
   step.order = order.rows.data();
   step.runs = order.runs.data();
-  step.alike = order.alike;
   step.scalars = row_scalars(kernels, program.scalars, rows.num_bits, index, scratch.scalars);
   any |= step.scalars != nullptr;
   // degree three and more inside the block

@@ -42,45 +42,6 @@ void add_turns(Turns& to, std::size_t count, std::uint32_t mask, std::uint64_t t
   }
 }
 
-Turns turns_of_rows(const SplitTerms& terms, int num_row_bits) {
-  Turns turns;
-  for (const SplitTerm& t : terms) {
-    if (!t.outside) add_turns(turns, bit(num_row_bits), t.rows, t.turns);
-  }
-  return turns;
-}
-
-template <class T>
-RowPhases<T> row_phases(const SplitTerms& terms, const Turns& turns) {
-  RowPhases<T> phases;
-  if (!turns.empty()) phases.table = to_table<T>(turns);
-  for (const SplitTerm& t : terms) {
-    if (t.outside) phases.dynamic.push_back({t.outside, t.rows, t.turns, unit_of(t.turns)});
-  }
-  return phases;
-}
-
-// What the scalar of a row is made of: rows with the same key have the same scalar wherever the
-// block lies.
-struct ScalarKey {
-  std::uint64_t turns = 0, terms = 0;  // terms: which of those that depend on the place
-  auto operator<=>(const ScalarKey&) const = default;
-};
-
-template <class T>
-std::vector<ScalarKey> scalar_keys(const RowPhases<T>& scalars, const Turns& turns,
-                                   int num_row_bits) {
-  std::vector<ScalarKey> keys(bit(num_row_bits));
-  for (std::size_t r = 0; r < keys.size(); ++r) {
-    if (!turns.empty()) keys[r].turns = turns[r];
-    for (std::size_t k = 0; k < scalars.dynamic.size(); ++k) {
-      const std::uint32_t rows = scalars.dynamic[k].rows;
-      if ((r & rows) == rows) keys[r].terms |= bit(static_cast<int>(k));
-    }
-  }
-  return keys;
-}
-
 // The rows without the bit `beside`, counted, in runs of one product of tables.
 RowOrder order_by_tables(std::uint32_t with_table, int num_row_bits, int beside) {
   RowOrder order;
@@ -100,27 +61,6 @@ RowOrder order_by_tables(std::uint32_t with_table, int num_row_bits, int beside)
   }
   order.runs.assign(order.rows.size() >> num_free, static_cast<std::uint16_t>(bit(num_free)));
   return order;
-}
-
-// Rows with the same scalars follow each other, where there are enough of them.
-void sort_by_scalars(RowOrder& order, const std::vector<ScalarKey>& keys) {
-  const std::uint32_t other = order.beside < 0 ? 0 : 1u << order.beside;
-  const auto key = [&](std::uint16_t row) { return std::pair(keys[row], keys[row | other]); };
-  std::vector<std::uint16_t> sorted = order.rows, runs;
-  auto first = sorted.begin();
-  for (const std::uint16_t size : order.runs) {
-    std::stable_sort(first, first + size,
-                     [&](std::uint16_t a, std::uint16_t b) { return key(a) < key(b); });
-    for (int k = 0; k < size; ++k) {
-      if (k == 0 || key(first[k]) != key(first[k - 1])) runs.push_back(0);
-      ++runs.back();
-    }
-    first += size;
-  }
-  order.alike = kRowsOfProduct * runs.size() <= sorted.size();
-  if (!order.alike) return;
-  order.rows = std::move(sorted);
-  order.runs = std::move(runs);
 }
 
 template <class V>
@@ -154,7 +94,17 @@ ColumnPhases<T> make_column_phases(const SplitTerms& terms, const LowFactors& fa
 
 template <class T>
 RowPhases<T> make_row_phases(const SplitTerms& terms, int num_row_bits) {
-  return row_phases<T>(terms, turns_of_rows(terms, num_row_bits));
+  RowPhases<T> phases;
+  Turns turns;
+  for (const SplitTerm& t : terms) {
+    if (t.outside) {
+      phases.dynamic.push_back({t.outside, t.rows, t.turns, unit_of(t.turns)});
+    } else {
+      add_turns(turns, bit(num_row_bits), t.rows, t.turns);
+    }
+  }
+  if (!turns.empty()) phases.table = to_table<T>(turns);
+  return phases;
 }
 
 template <class T>
@@ -189,14 +139,11 @@ PhaseProgram<T> make_phase_program(const SplitTerms& terms, int num_row_bits, in
   }
   program.root = make_column_phases<T>(of_factor[kMaxRowBits], factors);
   for (int b = 0; b < kMaxRowBits; ++b) program.bits[b] = make_column_phases<T>(of_factor[b]);
-  const Turns turns = turns_of_rows(scalars, num_row_bits);
-  program.scalars = row_phases<T>(scalars, turns);
+  program.scalars = make_row_phases<T>(scalars, num_row_bits);
   with_table = 0;
   for (int b = 0; b < num_row_bits; ++b)
     with_table |= static_cast<std::uint32_t>(!program.bits[b].is_one()) << b;
   program.order = order_by_tables(with_table, num_row_bits, beside);
-  if (!program.scalars.is_one() && program.scalars.dynamic.size() <= 64)
-    sort_by_scalars(program.order, scalar_keys(program.scalars, turns, num_row_bits));
   return program;
 }
 

@@ -41,14 +41,12 @@ struct RowPhases {
 };
 
 /// The order in which a phase block goes through its rows: counting, the bits of the number sorted
-/// such that those without a table change first; within one product of tables sorted by scalar
-/// where enough rows have the same one. See PhaseStep.
+/// such that those without a table change first. See PhaseStep.
 struct RowOrder {
   int beside = -1;                                  ///< not a bit of the number
   std::array<std::uint8_t, kMaxRowBits> bits = {};  ///< of the number
   int num_bits = 0;
   std::vector<std::uint16_t> rows, runs;
-  bool alike = false;
 };
 
 /// A phase block on one block of rows. Terms are sorted by their row bits: none, one, or several.

@@ -29,17 +29,6 @@ HWY_INLINE void multiply_row(const T* HWY_RESTRICT a, const T* b, T* out) {
   }
 }
 
-template <class T>
-HWY_INLINE void scale_row(const T* HWY_RESTRICT a, T re, T im, T* out) {
-  const Tag<T> d;
-  const auto br = hn::Set(d, re), bi = hn::Set(d, im);
-  for (int i = 0; i < kRowLength; i += kLanes<T>) {
-    const auto ar = hn::LoadU(d, a + i), ai = hn::LoadU(d, a + kRowLength + i);
-    hn::StoreU(hn::NegMulAdd(ai, bi, hn::Mul(ar, br)), d, out + i);
-    hn::StoreU(hn::MulAdd(ai, br, hn::Mul(ar, bi)), d, out + kRowLength + i);
-  }
-}
-
 // What a run of rows is multiplied by.
 template <class T>
 struct RowFactor {
@@ -53,8 +42,7 @@ struct RowFactor {
 template <class T>
 class RowFactors {
  public:
-  RowFactors(const PhaseStep<T>* phase, int num_bits, int beside)
-      : phase_(*phase), num_rows_(1u << num_bits), other_(beside < 0 ? 0 : 1u << beside) {
+  RowFactors(const PhaseStep<T>* phase, int num_bits) : phase_(*phase) {
     for (int j = 0; j <= num_bits; ++j) product_[j] = phase_.root;
   }
 
@@ -64,11 +52,11 @@ class RowFactors {
   // needed between runs.
   HWY_NOINLINE Factor of(std::uint32_t k) {
     if (k) advance(static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero32(k)));
-    return scaled(product_[0], k, false);
+    return {product_[0], phase_.scalars != nullptr};
   }
 
   // Of the rows beside them.
-  HWY_NOINLINE Factor beside(std::uint32_t k) {
+  HWY_NOINLINE Factor beside() {
     const T* table = phase_.beside_table;
     if (table && product_[0]) {
       multiply_row(table, product_[0], beside_);
@@ -76,7 +64,7 @@ class RowFactors {
     } else if (!table) {
       table = product_[0];
     }
-    return scaled(table, k, true);
+    return {table, phase_.scalars != nullptr};
   }
 
  private:
@@ -92,25 +80,10 @@ class RowFactors {
     for (int j = 0; j <= t; ++j) product_[j] = above;
   }
 
-  Factor scaled(const T* table, std::uint32_t k, bool is_beside) {
-    if (!phase_.scalars || !phase_.alike) return {table, phase_.scalars != nullptr};
-    return scale(table, phase_.order[k] | (is_beside ? other_ : 0), scaled_[is_beside]);
-  }
-
-  HWY_NOINLINE Factor scale(const T* table, std::uint32_t row, T* out) const {
-    const T re = phase_.scalars[row], im = phase_.scalars[num_rows_ + row];
-    if (re == 1 && im == 0) return {table, false};
-    if (!table) return {nullptr, true};
-    scale_row(table, re, im, out);
-    return {out, false};
-  }
-
   const PhaseStep<T>& phase_;
-  std::uint32_t num_rows_, other_;
   const T* product_[kMaxRowBits + 1] = {};  // product_[j]: over the bits of the number from j up
   HWY_ALIGN T buffers_[kMaxRowBits][2 * kRowLength];
   HWY_ALIGN T beside_[2 * kRowLength];
-  HWY_ALIGN T scaled_[2][2 * kRowLength];  // a product times a scalar
 };
 
 }  // namespace HWY_NAMESPACE
