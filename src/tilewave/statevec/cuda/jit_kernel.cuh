@@ -14,40 +14,6 @@
 
 namespace tilewave::statevec::cuda {
 
-/// Blocks of a multiprocessor that run their operations one after the other, each while others load
-/// and store (Program::kTakesTurns): how many have begun and how many are done, of all launches.
-struct JitTurns {
-  static constexpr std::uint32_t kPlaces = 256;  ///< multiprocessors beyond them share places
-  /// Of a block before it goes on whatever the numbers say, and mends them: some 100 microseconds.
-  /// Where the device moves a block to another multiprocessor, turns may be lost at both until the
-  /// blocks that begin there have caught up.
-  static constexpr int kMostLooks = 200;
-  std::uint32_t begun[kPlaces], done[kPlaces];
-
-  static __device__ __forceinline__ std::uint32_t place() {
-    std::uint32_t multiprocessor;
-    asm volatile("mov.u32 %0, %%smid;" : "=r"(multiprocessor));
-    return multiprocessor % kPlaces;
-  }
-  __device__ __forceinline__ std::uint32_t begin() { return atomicAdd(&begun[place()], 1u); }
-  /// Until the `turn` blocks before are done.
-  __device__ __forceinline__ void wait(std::uint32_t turn) {
-    std::uint32_t* const own = &done[place()];
-    std::uint32_t now = 0;
-#pragma unroll 1
-    for (int look = 0; look < kMostLooks; ++look) {
-      now = *static_cast<volatile std::uint32_t*>(own);
-      if (static_cast<std::int32_t>(now - turn) >= 0) return;
-    }
-    atomicCAS(own, now, turn);
-  }
-  /// A block that another did not wait for counts no more.
-  __device__ __forceinline__ void end(std::uint32_t turn) {
-    atomicCAS(&done[place()], turn, turn + 1);
-  }
-};
-__device__ JitTurns jit_turns;
-
 /// XOR of the columns of the 1 bits of `j`, in the bits of `within`.
 __device__ constexpr std::uint32_t known_column(
     const std::uint32_t (&column)[tile::kMaxRegisterBits], int j, std::uint32_t within) {
@@ -113,7 +79,7 @@ __device__ __forceinline__ void end_basic_block() {
 template <class Program>
 struct Compiled {
   using T = typename Program::Real;
-  static constexpr bool kIsKnown = true, kTakesTurns = Program::kTakesTurns;
+  static constexpr bool kIsKnown = true;
   static constexpr int RB = tile::kMaxRegisterBits;
   static constexpr int K = Program::kBlockQubits;
   using TileMachine = Machine<T, K, RB, Program::kBlockBits>;
@@ -147,8 +113,6 @@ struct Compiled {
       return tile::lift_numbers<T>(payload);
     }
   }
-
-  static __device__ __forceinline__ JitTurns& turns() { return jit_turns; }
 
   static __device__ __forceinline__ Complex<T>* first_place(std::byte* shared, std::uint32_t here,
                                                             int j) {

@@ -1,7 +1,7 @@
 // What a kernel compiled for one tile program knows of it.
 //
 // A program is a struct `Program` (jit_source.h) with
-//   Real, kBlockQubits, kBlockBits, kMinBlocks, kTakesTurns, kNumbers
+//   Real, kBlockQubits, kBlockBits, kMinBlocks, kNumbers
 //   frame()      the frame of the pass, without its operations
 //   op(i)        JitOp
 //   exchange(k)  JitExchange, 0 for the first phase

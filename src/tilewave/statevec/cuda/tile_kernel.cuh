@@ -47,7 +47,7 @@ __device__ __forceinline__ ListedOp far_op(const PassArguments<T>& args, std::ui
 /// Reads each operation of the program, and jumps to its code.
 template <class T, int K, int RB, int BlockBits, tile::OpSet Set>
 struct Interpreter {
-  static constexpr bool kIsKnown = false, kTakesTurns = false;
+  static constexpr bool kIsKnown = false;
   const PassArguments<T>& args;
 
   __device__ __forceinline__ const Complex<T>* first_place(const std::byte* shared,

@@ -220,8 +220,7 @@ __device__ __forceinline__ void write_tile_sums(const Complex<T>* a, std::uint32
 /// A pass on the tile of this block: load, `walk` through the operations, store. `f`: the frame, in
 /// the arguments or, with Walk::kIsKnown, known when the kernel is compiled; its scale is taken
 /// from the arguments. walk(a, here, window, context, tile, machine) runs the operations,
-/// walk.first_place(shared, here, j) is where amplitude j is in the first phase. With
-/// Walk::kTakesTurns, walk.turns() counts the blocks that run operations (JitTurns).
+/// walk.first_place(shared, here, j) is where amplitude j is in the first phase.
 template <class T, int K, int RB, int BlockBits, class Walk>
 __device__ __forceinline__ void run_tile_pass(const PassFrame& f, const TileArguments<T>& args,
                                               const Walk& walk) {
@@ -247,17 +246,6 @@ __device__ __forceinline__ void run_tile_pass(const PassFrame& f, const TileArgu
     const std::byte* const from =
         BlockBits ? reinterpret_cast<const std::byte*>(args.state) : tile_start;
     return (static_cast<std::uint64_t>(p - from) & zero) != 0;
-  };
-
-  std::uint32_t turn = 0;
-  if constexpr (Walk::kTakesTurns) {
-    static_assert(BlockBits == 0, "two blocks that wait for each other would take turns, too");
-    if (thread == 0) turn = walk.turns().begin();
-  }
-  const auto wait_for_turn = [&] {
-    if constexpr (Walk::kTakesTurns) {
-      if (thread == 0) walk.turns().wait(turn);
-    }
   };
 
   // Fetch the program and the factors of this tile first: they would queue behind the amplitudes.
@@ -293,7 +281,6 @@ __device__ __forceinline__ void run_tile_pass(const PassFrame& f, const TileArgu
     }
     if (makes_factor) linear[thread] = parts.value();
     wait_for_copies();
-    wait_for_turn();
     __syncthreads();
 #pragma unroll
     for (int j = 0; j < 1 << RB; ++j) {
@@ -313,7 +300,6 @@ __device__ __forceinline__ void run_tile_pass(const PassFrame& f, const TileArgu
     asm volatile("" ::: "memory");
     if (makes_factor) linear[thread] = parts.value();
     wait_for_copies();
-    wait_for_turn();
     __syncthreads();
   }
   const auto known_at_jumps = [](auto x) {
@@ -340,9 +326,6 @@ __device__ __forceinline__ void run_tile_pass(const PassFrame& f, const TileArgu
   }
   const tile::PhaseContext<T> context{linear, general, thread, kThreadBits};
   walk(a, here, window, context, tile_number, machine);
-  if constexpr (Walk::kTakesTurns) {
-    if (thread == 0) walk.turns().end(turn);
-  }
   if (f.needs_barrier) {  // every load before any permuted store
     if constexpr (BlockBits > 0) {
       synchronize_cluster();

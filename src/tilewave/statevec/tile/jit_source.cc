@@ -100,9 +100,6 @@ class Writer {
     if (shared_ && shared_->blocks.size() > 1 && diverges) shared_.reset();
     if (!shared_) return;
     end_basic_blocks(bytes, is_exchange);
-    int straight = 0;
-    for (const int kind : kinds_) straight += bytes[static_cast<std::size_t>(kind)];
-    takes_turns_ = !is_double && shared_->steps.size() == 1 && straight >= kJitTurnsCodeBytes;
   }
 
   /// Steps from one block of code to another; 0 where the code is too long.
@@ -117,7 +114,6 @@ class Writer {
     constant("int", "kBlockQubits", std::to_string(pass_.shape.block_qubits()));
     constant("int", "kBlockBits", std::to_string(pass_.shape.block_bits));
     constant("int", "kMinBlocks", std::to_string(blocks));
-    constant("bool", "kTakesTurns", takes_turns_ ? "true" : "false");
     write_frame();
     const KernelArguments chosen = choose_arguments(*shared_, numbers_, number_bytes_);
     write_lists(chosen);
@@ -406,7 +402,6 @@ class Writer {
   std::vector<std::string> ops_;
   std::vector<std::vector<Number>> numbers_;
   std::optional<CodeBlocks> shared_;
-  bool takes_turns_ = false;  ///< the blocks of a multiprocessor, see JitTurns
   std::string out_;
   std::vector<std::string> exchanges_, tables_, lists_;
   std::uint32_t from_ = 0;

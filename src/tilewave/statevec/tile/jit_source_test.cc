@@ -209,44 +209,6 @@ TEST(JitSource, steps_are_the_runs_of_code) {
   EXPECT_EQ(jit_steps(lower_pass(volume, 0, twice)), 0) << "matrices of two qubits";
 }
 
-// Blocks take turns where single precision runs long code without jumps.
-TEST(JitSource, blocks_take_turns_at_long_straight_code) {
-  bool turns_straight = false, turns_short = false, turns_shared = false, turns_double = false;
-  bool any_shared = false;
-  for (const Precision precision : {Precision::kSingle, Precision::kDouble}) {
-    const bool is_double = precision == Precision::kDouble;
-    const Shape shape{is_double ? 12 : 13, 5, is_double ? 3 : 4, precision};
-    for (const int num_lifts : {20, 40, 60}) {
-      for (std::uint64_t seed = 0; seed < 6; ++seed) {
-        RandomPassOptions options;
-        options.num_qubits = 16;
-        options.tile_qubits = shape.tile_qubits;
-        options.row_bits = shape.row_bits;
-        options.precision = precision;
-        options.num_actions = num_lifts;
-        std::mt19937_64 random(seed);
-        const Plan plan = random_chain(options, random);
-        const TilePass pass = lower_pass(plan, 0, shape, chunk_limits(shape), 4, true);
-        const auto source = jit_source(pass, 2);
-        if (!source) continue;
-        const bool takes = source->text.find("bool kTakesTurns = true") != std::string::npos;
-        const bool is_shared = jit_steps(pass) > 1;
-        any_shared = any_shared || (is_shared && !is_double);
-        bool& turns = is_double         ? turns_double
-                      : is_shared       ? turns_shared
-                      : num_lifts == 20 ? turns_short
-                                        : turns_straight;
-        turns = turns || takes;
-      }
-    }
-  }
-  EXPECT_TRUE(turns_straight);
-  EXPECT_FALSE(turns_short);
-  EXPECT_TRUE(any_shared);
-  EXPECT_FALSE(turns_shared);
-  EXPECT_FALSE(turns_double);
-}
-
 // Threads that part at a controlled operation must not meet different barriers.
 TEST(JitSource, operations_that_part_threads_share_no_code) {
   const Shape shape{12, 5, 3, Precision::kDouble};

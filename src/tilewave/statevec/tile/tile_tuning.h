@@ -138,11 +138,6 @@ inline constexpr int kJitSingleCodeBytes = 108 << 10, kJitWideCodeBytes = 108 <<
 inline constexpr int kJitFrameBytes = 16 << 10;
 /// What code is shortened to in single precision once its operations share it.
 inline constexpr int kJitSharedSingleCodeBytes = 100 << 10;
-/// Straight code of operations in single precision from which on the blocks of a multiprocessor run
-/// it one after the other: at two places of it they fetch it at 0.7 of the rate. One H200,
-/// 2026-11-24: with 69 to 90 KiB a pass takes 0.1 to 0.75 ms less so, with less 0.4 less to 0.9
-/// more.
-inline constexpr int kJitTurnsCodeBytes = 68 << 10;
 /// The numbers that such a kernel takes as an argument, in all (from 2 KiB on the cache for
 /// arguments misses) and of operations side by side: what uniform registers hold.
 inline constexpr int kJitNumberBytes = 2048, kJitKnownBytes = 192;
