@@ -140,21 +140,6 @@ struct Compiled {
     (apply<First + static_cast<std::uint32_t>(I)>(p), ...);
   }
 
-  template <JitTable Table, std::uint32_t Kind, JitList List>
-  static __device__ __forceinline__ void table(const Place& p, const Complex<T>* entry) {
-#pragma unroll
-    for (std::uint32_t k = 0; k < Table.count; ++k) {
-      const std::uint32_t j = Table.order[k], own = Table.same[j];
-      const Complex<T> e = {number<List>(p, 2 * own, &entry[own].re),
-                            number<List>(p, 2 * own + 1, &entry[own].im)};
-      if constexpr (Kind == 0) {
-        tile::multiply(p.a[j], e);
-      } else {
-        tile::turn_by(p.a[j], e);
-      }
-    }
-  }
-
   static __device__ constexpr int lower_bit(std::uint32_t pair) {
     return static_cast<int>(pair) - upper_bit(pair) * (upper_bit(pair) - 1) / 2;
   }
@@ -272,12 +257,6 @@ struct Compiled {
       phase_all<RB>(p.a, factor<kList>(p, head, payload, lanes));
     } else if constexpr (code == kPhaseSet) {
       phase_set<RB>(p.a, factor<kList>(p, head, payload, lanes), op.pairs);
-    } else if constexpr (code == kLayer || (code >= kTable && code < kTable + 2)) {
-      const auto* const entry = reinterpret_cast<const Complex<T>*>(payload + 16 * RB);
-      static_assert(head.index() == 0, "the lifts of a layer are operations of their own");
-      if constexpr (code >= kTable) {
-        table<Program::table(op.detail), code - kTable, kList>(p, entry);
-      }
     } else if constexpr (code == kMatrixShared) {
       p.machine.shared_matrix(payload, acts, op.pairs);
     } else if constexpr (code >= kMatrix2 && code < kFactored2) {

@@ -5,7 +5,6 @@
 //   frame()      the frame of the pass, without its operations
 //   op(i)        JitOp
 //   exchange(k)  JitExchange, 0 for the first phase
-//   table(k)     JitTable
 //   list(k)      JitList
 //   block(b)     JitBlock
 //   run_blocks<Compiled<Program>>(place)   runs the blocks in their order
@@ -21,7 +20,7 @@ struct JitNumbers {
   T value[N];
 };
 
-/// An operation: its word and pairs (OpHead), which exchange or table it is, whether a basic block
+/// An operation: its word and pairs (OpHead), which exchange it is, whether a basic block
 /// ends before it (in the middle of an exchange), and which list says where its numbers are.
 struct JitOp {
   std::uint32_t word, pairs, detail, ends, list;
@@ -29,8 +28,7 @@ struct JitOp {
 
 /// Where number k of an operation is: 1 + its place among the JitNumbers, or 0 for the payload. In
 /// their order: of a lift up and down, of a rotation p and q, of a tau the tau, of a phase W, g and
-/// s (see kPhaseLift) and the factors of pairs, of a matrix row after row, of a table its entries
-/// (Complex).
+/// s (see kPhaseLift) and the factors of pairs, of a matrix row after row.
 struct JitList {
   std::uint16_t at[2 << tile::kMaxRegisterBits];
 };
@@ -43,13 +41,6 @@ struct JitExchange {
   std::uint32_t constant;      ///< XORed into every address read
   std::uint32_t tile_columns;  ///< number of those, in the payload
   std::uint32_t from, to;
-};
-
-/// A table of phases: amplitude order[k] takes entry same[order[k]], for k < count; the others stay
-/// as they are. Equal entries stand in for each other and come together.
-struct JitTable {
-  std::uint32_t count;
-  std::uint8_t order[1 << tile::kMaxRegisterBits], same[1 << tile::kMaxRegisterBits];
 };
 
 /// Operations [first, last), which run wherever the same ones come with other numbers; those lie

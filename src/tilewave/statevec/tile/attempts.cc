@@ -60,7 +60,7 @@ TilePass best_of(const Plan& plan, std::size_t pass, const Shape& shape, const C
   for (int k = 0; k < tries; ++k) {
     if (k < num_arrivals) {
       with_folds(0, always || k == 1, true);
-    } else if (k == num_arrivals) {
+    } else if (k == num_arrivals && !compiled) {
       with_folds(0, best.frame.through_shared, false);
     } else {
       with_folds(static_cast<std::uint32_t>(k), always || k % 2, true);

@@ -82,8 +82,6 @@ constexpr std::array<const char*, kNumOpCosts> kMeanings = {
     "a matrix on one qubit",
     "a matrix on two qubits",
     "the same in factors",
-    "an amplitude that a table changes, in a compiled kernel",
-    "a number of such a table",
     "a jump between operations that share code"};
 
 std::vector<std::string> operation_names() {

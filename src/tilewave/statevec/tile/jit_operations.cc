@@ -28,9 +28,8 @@ std::vector<int> uses_of_numbers(const ListedOp& op) {
   return {};
 }
 
-int bytes_of(const ListedOp& op, int table_entries, Precision precision) {
+int bytes_of(const ListedOp& op, Precision precision) {
   const std::uint32_t code = op.word.code();
-  if (code >= kTable && code < kCross) return table_entries * kJitTableEntryBytes;
   if (code >= kLift && code < kTable) return kJitLiftBytes;
   if (code >= kChoiceLift) {
     constexpr int kPairs = 1 << (kMaxRegisterBits - 1);

@@ -61,8 +61,7 @@ int pairs_of(const ListedOp& op, std::uint32_t bit);
 std::vector<int> uses_of_numbers(const ListedOp& op);
 constexpr int kLiftUses = 1 << kMaxRegisterBits;
 
-/// Bytes of machine code (sm_90) of an operation, by prediction. table_entries: multiplications of
-/// a table.
-int bytes_of(const ListedOp& op, int table_entries, Precision precision);
+/// Bytes of machine code (sm_90) of an operation, by prediction.
+int bytes_of(const ListedOp& op, Precision precision);
 
 }  // namespace tilewave::statevec::tile

@@ -42,7 +42,6 @@ class Writer {
       // what the code of an operation depends on, but where its numbers lie
       std::size_t detail = 0;
       std::string what;
-      int table_entries = 0;
       std::vector<Number> own;
       const auto add = [&](std::vector<std::string>& to, std::string text) {
         what = text;
@@ -52,7 +51,7 @@ class Writer {
       const auto emit = [&](const ListedOp& one) {
         what = text(one.word.at(0).word) + text(one.pairs) + what;
         const auto [kind, is_new] = kind_of.try_emplace(what, static_cast<int>(kind_of.size()));
-        if (is_new) bytes.push_back(bytes_of(one, table_entries, pass_.shape.precision));
+        if (is_new) bytes.push_back(bytes_of(one, pass_.shape.precision));
         kinds_.push_back(kind->second);
         places_.push_back(one.word.extent());
         ops_.push_back(text(one.word.word) + "," + text(one.pairs) + "," + text(detail));
@@ -68,12 +67,7 @@ class Writer {
         emit({word.at(op.word.extent() + offset), ~0u});
       };
       const std::uint32_t code = op.word.code();
-      const bool is_layer = code == kLayer || (code >= kTable && code < kCross);
-      if (is_layer) {
-        if (code != kLayer) {
-          add(tables_, table(operations, op.word, at, table_entries, own));
-          emit({{op.word.word & ~OpWord::index(63)}, op.pairs});
-        }
+      if (code == kLayer) {
         for (std::uint32_t r = 0; r < kMaxRegisterBits; ++r) {
           if (op.word.index() >> r & 1) emit_lift(r, std::size_t{16} * r);
         }
@@ -121,7 +115,6 @@ class Writer {
     function("JitList", "list", joined(lists_));
     constant("int", "kNumbers", std::to_string(std::max<std::size_t>(chosen.bits.size(), 1)));
     function("JitExchange", "exchange", joined(exchanges_));
-    function("JitTable", "table", joined(tables_));
     check_blocks(*shared_, kinds_, places_);
     write_blocks(*shared_, places_);
     out_ += "};\n__device__ constexpr PassFrame kFrame = Program::frame();\n";
@@ -351,49 +344,6 @@ class Writer {
     return print(c, tiles);
   }
 
-  /// Which amplitudes a table changes, equal entries together; counts their multiplications.
-  std::string table(const Operations& operations, OpWord word, std::size_t at, int& multiplications,
-                    std::vector<Number>& own) const {
-    const auto kind = static_cast<TableKind>(word.code() - kTable + 1);
-    const bool is_double = pass_.shape.precision == Precision::kDouble;
-    const std::size_t each = is_double ? sizeof(Complex<double>) : sizeof(Complex<float>);
-    const std::size_t first = at + sizeof(OpHead) + std::size_t{16} * kRegisters;
-    const std::size_t size = std::size_t{1} << kRegisters;
-    std::vector<std::pair<double, double>> entries;
-    for (std::size_t j = 0; j < size; ++j) {
-      const std::size_t from = first + j * each;
-      if (is_double) {
-        const auto z = operations.read<Complex<double>>(from);
-        entries.emplace_back(z.re, z.im);
-      } else {
-        const auto z = operations.read<Complex<float>>(from);
-        entries.emplace_back(z.re, z.im);
-      }
-    }
-    const std::pair<double, double> nothing{kind == TableKind::kFactors ? 1 : 0, 0};
-    std::vector<std::uint32_t> order, same(std::size_t{1} << kRegisters);
-    for (std::size_t j = 0; j < size; ++j) {
-      const auto is_same = std::find(entries.begin(), entries.end(), entries[j]);
-      same[j] = static_cast<std::uint32_t>(is_same - entries.begin());
-      const bool skipped = kind == TableKind::kFactors && j == 0;  // as the interpreter does
-      if (entries[j] != nothing && !skipped) order.push_back(static_cast<std::uint32_t>(j));
-    }
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::uint32_t a, std::uint32_t b) { return same[a] < same[b]; });
-    own.resize(2 * size);
-    for (const std::uint32_t j : order) {
-      const std::size_t from = first + same[j] * each, re = std::size_t{2} * same[j];
-      own[re].bits = number_at(operations, from, 0).bits;
-      own[re + 1].bits = number_at(operations, from + number_bytes_, 0).bits;
-      own[re].uses += 2;
-      own[re + 1].uses += 1;
-    }
-    const std::size_t count = order.size();
-    multiplications = static_cast<int>(count);
-    order.resize(same.size());
-    return "{" + text(count) + "," + list(order) + "," + list(same) + "}";
-  }
-
   const TilePass& pass_;
   const PassFrame& frame_;
   const std::size_t number_bytes_;
@@ -403,23 +353,23 @@ class Writer {
   std::vector<std::vector<Number>> numbers_;
   std::optional<CodeBlocks> shared_;
   std::string out_;
-  std::vector<std::string> exchanges_, tables_, lists_;
+  std::vector<std::string> exchanges_, lists_;
   std::uint32_t from_ = 0;
 };
 
-/// In double precision such passes are slower compiled than interpreted: they spill registers in
-/// loops and exceed the instruction cache without.
-bool has_matrices2(const TilePass& pass) {
-  bool any = false;
-  Operations(pass).for_each([&](const ListedOp& op, std::size_t) {
-    any = any || (op.word.code() >= kMatrix2 && op.word.code() < kTauOne);
-  });
-  return any;
-}
-
+/// Tables of phases are for the interpreter. In double precision passes with matrices on two bits are
+/// slower compiled than interpreted: they spill registers in loops and exceed the instruction cache
+/// without.
 bool may_be_compiled(const TilePass& pass) {
-  return pass.shape.register_bits == kMaxRegisterBits &&
-         !(pass.shape.precision == Precision::kDouble && has_matrices2(pass));
+  if (pass.shape.register_bits != kMaxRegisterBits) return false;
+  bool may_be = true;
+  Operations(pass).for_each([&](const ListedOp& op, std::size_t) {
+    const std::uint32_t code = op.word.code();
+    const bool is_table = code >= kTable && code < kCross;
+    const bool is_matrix2 = code >= kMatrix2 && code < kTauOne;
+    may_be = may_be && !is_table && !(is_matrix2 && pass.shape.precision == Precision::kDouble);
+  });
+  return may_be;
 }
 
 }  // namespace

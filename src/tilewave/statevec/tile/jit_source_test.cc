@@ -150,7 +150,8 @@ TEST(JitSource, arguments_are_numbers_of_the_program_and_not_too_many) {
     options.max_degree = 2;
     options.quarter_turns = seed % 3 == 0;
     std::mt19937_64 random(seed);
-    const TilePass pass = lower_pass(random_pass(options, random), 0, shape, chunk_limits(shape));
+    const TilePass pass =
+        lower_pass(random_pass(options, random), 0, shape, chunk_limits(shape), 1, true);
     const auto source = jit_source(pass, 3);
     if (!source) continue;
     const std::vector<std::byte>& numbers = source->numbers;

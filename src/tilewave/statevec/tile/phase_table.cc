@@ -2,7 +2,6 @@
 // kind of table is cheapest, and whether it costs less than the bits one by one.
 #include <algorithm>
 #include <bit>
-#include <set>
 
 #include "tilewave/base/bits.h"
 #include "tilewave/statevec/tile/emitter.h"
@@ -11,8 +10,7 @@ namespace tilewave::statevec::tile::detail {
 
 namespace {
 
-constexpr double OpCosts::*kTableCosts[] = {&OpCosts::phase_table, &OpCosts::rotation_table,
-                                            &OpCosts::table_entry, &OpCosts::table_number};
+constexpr double OpCosts::*kTableCosts[] = {&OpCosts::phase_table, &OpCosts::rotation_table};
 
 }  // namespace
 
@@ -28,7 +26,6 @@ struct Emitter::PhaseTable {
 /// The cheapest table of the waiting terms on register bits alone.
 Emitter::PhaseTable Emitter::phase_table(const std::vector<LocalTerm>& terms) const {
   const std::uint32_t size = 1u << shape_.register_bits;
-  const auto is_zero = is_rounding;
   PhaseTable table;
   const auto pay = [&](double OpCosts::*cost, double times) {
     table.paid = no_costs();
@@ -53,32 +50,6 @@ Emitter::PhaseTable Emitter::phase_table(const std::vector<LocalTerm>& terms) co
     table.offset = offset;
     return true;
   };
-  if (choice_.compiled) {
-    // amplitudes of equal phases share a number, those of the most frequent one need none
-    std::vector<std::uint64_t>& turns = table.turns;
-    for (std::size_t j = 0; j < turns.size(); ++j) {
-      for (std::size_t k = 0; k < j; ++k) {
-        if (is_zero(turns[j] - turns[k])) turns[j] = turns[k];
-      }
-    }
-    const auto frequency = [&](std::uint64_t x) {
-      return std::count(turns.begin(), turns.end(), x);
-    };
-    const std::uint64_t most = *std::max_element(
-        turns.begin(), turns.end(),
-        [&](std::uint64_t a, std::uint64_t b) { return frequency(a) < frequency(b); });
-    // another phase of all amplitudes is one more product at the store
-    constexpr int kWorth = 8;
-    const bool taken = frequency(most) >= frequency(~owed_ + 1) + kWorth && try_offset(most);
-    if (taken || try_offset(~owed_ + 1) || try_offset(0)) {
-      const std::set<std::uint64_t> numbers(table.turns.begin(), table.turns.end());
-      const auto changed = size - std::count(table.turns.begin(), table.turns.end(), table.offset);
-      pay(&OpCosts::table_entry, static_cast<double>(changed));
-      table.paid.table_number = static_cast<double>(numbers.size());
-      table.cost += costs_.table_number * table.paid.table_number;
-      return table;
-    }
-  }
   if (try_offset(~owed_ + 1) || try_offset(0)) return table;
   std::vector<std::uint64_t> sorted = table.turns;
   std::sort(sorted.begin(), sorted.end());

@@ -291,7 +291,7 @@ std::uint32_t Emitter::flushed_before(const std::vector<const SlotOp*>& maps) co
 }
 
 void Emitter::flush(std::uint32_t touched) {
-  if (choice_.tables) flush_table(touched);
+  if (choice_.tables && !choice_.compiled) flush_table(touched);
   const auto stays = std::stable_partition(pool_.begin(), pool_.end(),
                                            [&](const SlotTerm& t) { return t.slots & touched; });
   const std::vector<SlotTerm> now(pool_.begin(), stays);

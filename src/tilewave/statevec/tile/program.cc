@@ -250,7 +250,7 @@ TilePass Emitter::run() {
     }
   }
   future_ = ~0u;
-  flush_table(~0u);
+  if (!choice_.compiled) flush_table(~0u);
   flush_terms(pool_, 0);
   close_chunk();
   const cplx scale = cplx(out_.frame.scale_re, out_.frame.scale_im) * factor_of(owed_);

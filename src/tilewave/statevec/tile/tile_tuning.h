@@ -37,9 +37,6 @@ struct OpCosts {
   double matrix1 = 0.5;
   double matrix2 = 1.5;
   double factored2 = 1;
-  /// Compiled kernels (jit_kernel.cuh): of each amplitude that a table changes and of each number
-  /// in it, instead of the costs of a table.
-  double table_entry = 0, table_number = 0;
   double code_step = 0;  ///< of each jump between operations that share code, see jit_steps()
 };
 inline constexpr OpCosts kDoubleCosts;
@@ -69,8 +66,6 @@ inline constexpr OpCosts kSingleCosts = {.unhidden = 0.59,
 constexpr OpCosts compiled(OpCosts c, bool is_double) {
   c.decode = 0.02;
   c.flip = is_double ? 0.05 : 0.03;
-  c.table_entry = is_double ? 0.006 : 0.0038;
-  c.table_number = is_double ? 0.004 : 0.002;
   c.code_step = is_double ? 0.04 : 0.03;
   if (!is_double) {
     c.exchange = 0.4;
@@ -96,14 +91,14 @@ inline const WriterCosts& shipped_costs(Precision precision) {
   return precision == Precision::kDouble ? kDoubleWriterCosts : kSingleWriterCosts;
 }
 
-inline constexpr std::size_t kNumOpCosts = 24;
+inline constexpr std::size_t kNumOpCosts = 22;
 using OpCostList = std::array<double, kNumOpCosts>;
 static_assert(sizeof(OpCosts) == sizeof(OpCostList), "one name each below");
 inline constexpr std::array<const char*, kNumOpCosts> kOpCostNames = {
-    "unhidden",       "arrival",   "exchange",  "crossing",    "chunk",        "decode",
-    "lift",           "tau",       "bit_phase", "pairs",       "lanes",        "phase_table",
-    "rotation_table", "phase_all", "phase_set", "general",     "flip",         "rotate",
-    "matrix1",        "matrix2",   "factored2", "table_entry", "table_number", "code_step"};
+    "unhidden",       "arrival",   "exchange",  "crossing", "chunk", "decode",
+    "lift",           "tau",       "bit_phase", "pairs",    "lanes", "phase_table",
+    "rotation_table", "phase_all", "phase_set", "general",  "flip",  "rotate",
+    "matrix1",        "matrix2",   "factored2", "code_step"};
 constexpr OpCosts no_costs() { return std::bit_cast<OpCosts>(OpCostList{}); }
 /// Milliseconds of so many operations.
 inline double sum_of(const OpCosts& counts, const OpCosts& costs) {
@@ -144,8 +139,8 @@ inline constexpr int kJitNumberBytes = 2048, kJitKnownBytes = 192;
 /// Code after which a basic block is ended, since in much longer ones each instruction reads its
 /// argument; and where operations of double precision share code, which makes them spill.
 inline constexpr int kJitBasicBlockBytes = 24 << 10, kJitSharedBasicBlockBytes = 64 << 10;
-inline constexpr int kJitExchangeBytes = 2200, kJitTableEntryBytes = 64, kJitLiftBytes = 1040,
-                     kJitTurnedPairBytes = 32, kJitRotatedPairBytes = 96, kJitFlippedWordBytes = 48,
-                     kJitOtherBytes = 130, kJitMatrix1Bytes = 4200, kJitMatrix2Bytes = 15000;
+inline constexpr int kJitExchangeBytes = 2200, kJitLiftBytes = 1040, kJitTurnedPairBytes = 32,
+                     kJitRotatedPairBytes = 96, kJitFlippedWordBytes = 48, kJitOtherBytes = 130,
+                     kJitMatrix1Bytes = 4200, kJitMatrix2Bytes = 15000;
 
 }  // namespace tilewave::statevec::tile
