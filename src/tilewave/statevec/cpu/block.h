@@ -216,11 +216,6 @@ struct BlockKernels {
   /// Chunks of the state into the tile, and meanwhile with `halves` a request for those of the next
   /// tile, which must be as many.
   void (*load)(const T* state, T* tile, const Chunks& chunks, const Chunks& next);
-  /// The same where 256 bytes are a chunk and the chunks of each row follow each other in the order
-  /// of their places, and then the lifts inside rows of a step (no weighted ones). Null where rows
-  /// do not fit the registers.
-  void (*load_lifted)(const T* state, T* tile, const Chunks& chunks, const Chunks& next,
-                      const LayerStep<T>& step);
   /// Chunks of the tile into the state, times a complex scale, and meanwhile a request for the
   /// chunks of the next tile.
   void (*store)(const T* tile, T* state, const Chunks& chunks, const Chunks& next, T scale_re,

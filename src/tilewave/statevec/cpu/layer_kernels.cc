@@ -188,32 +188,6 @@ void inside_rows(T* tile, BlockRows b, const PhaseStep<T>* phase, const LayerSte
   if constexpr (kParts) parts.finish();
 }
 
-// Rows of a tile from their chunks, which follow each other, and lifts inside them on the way.
-template <class T>
-void load_lifted(const T* state, T* tile, const Chunks& chunks, const Chunks& next,
-                 const LayerStep<T>& step) {
-  const Tag<T> d;
-  const Chunks c = chunks;                                       // nothing else can change it
-  constexpr int kOfChunk = (1 << kRowChunkBits<T>) / kLanes<T>;  // vectors
-  constexpr int kChunks = kVectors<T> / kOfChunk;                // of a row
-  const LowLifts<T, false> lifts(step);
-  for (std::size_t k = 0; k < c.count; k += kChunks) {
-    Vec<T> v[2 * kVectors<T>];
-    TW_UNROLL
-    for (int j = 0; j < kChunks; ++j) {
-      ask_before_load(state, c, next, k + j, kRowBytes<T>);
-      const T* const from = state + 2 * (c.base ^ c.offset[k + j]);
-      TW_UNROLL
-      for (int i = 0; i < kOfChunk; ++i) {
-        const int to = j * kOfChunk + i;
-        hn::LoadInterleaved2(d, from + 2 * i * kLanes<T>, v[to], v[kVectors<T> + to]);
-      }
-    }
-    lifts.template run<1>(v);
-    store_row<T>(v, tile + (c.place[k] ^ c.shift));
-  }
-}
-
 template <class T, bool kPhase, bool kWeighs, int kRows>
 void inside_linked(T* tile, BlockRows b, const PhaseStep<T>* phase, const LayerStep<T>& step,
                    std::span<const RowLink<T>> links) {
@@ -384,8 +358,6 @@ template <class T>
 void fill_layer(BlockKernels<T>& k) {
   k.two_rows = kTwoRows<T>;
   k.layer = run_layer<T>;
-  if constexpr (kRegisters == 32 && kWholeRows<T> && kLanes < T >> 1)
-    k.load_lifted = load_lifted<T>;
   k.linear_phases = linear_phases<T>;
 }
 

@@ -89,9 +89,8 @@ void run_steps(const BlockKernels<T>& kernels, T* tile, const TileProgram<T>& pr
 template <class T>
 struct PreparedPass {
   Addressing at;
-  std::optional<LayerStep<T>> first_lifts;  // while a tile is loaded
-  TileProgram<T> program;                   // what comes then
-  std::optional<RowMoves<T>> moves;         // all it does, without the others
+  TileProgram<T> program;            // what comes then
+  std::optional<RowMoves<T>> moves;  // all it does, without the others
 };
 
 // Works on the tile at `base`; while it is stored, the rows of the tile at `next` are fetched.
@@ -103,9 +102,7 @@ void run_tile(const BlockKernels<T>& kernels, const Pass& pass, const PreparedPa
   T* state = reinterpret_cast<T*>(amps);
   const std::size_t size = std::size_t{1} << at.load_bits;
   const Chunks from = load_chunks<T>(at, base), ahead = load_chunks<T>(at, next);
-  if (prepared.first_lifts) {
-    kernels.load_lifted(state, tile, from, ahead, *prepared.first_lifts);
-  } else if (pass.known_zero_before == 0) {
+  if (pass.known_zero_before == 0) {
     kernels.load(state, tile, from, ahead);
   } else {
     for (std::size_t c = 0; c < from.count; ++c) {
@@ -207,40 +204,6 @@ std::size_t bytes_of(const Addressing& at) {
          sizeof at.load_outside[0] * (at.load_outside.size() + at.store_outside.size());
 }
 
-// Whether the chunks of every row of the tile follow each other, in every tile. Controlled X on
-// load may start some rows elsewhere than the first one, so all of them are looked at.
-template <class T>
-bool loads_rows(const Addressing& at) {
-  if (at.load_bits != Address<T>::kRowBits || at.low_zero || std::ranges::count(at.load_zero, true))
-    return false;
-  constexpr std::uint32_t kInRow = low_mask(kLowBits);
-  constexpr std::size_t kChunksOfRow = std::size_t{1} << (kLowBits - Address<T>::kRowBits);
-  for (std::size_t k = 0; k < at.load_place.size(); ++k) {
-    const std::size_t chunk = k % kChunksOfRow;
-    const std::uint32_t row = at.load_place[k - chunk];
-    if ((row & kInRow) || at.load_place[k] != (row | chunk << at.load_bits)) return false;
-  }
-  return std::ranges::none_of(at.load_outside,
-                              [](const auto& outside) { return outside.second & kInRow; });
-}
-
-// Takes the lifts inside rows out of a program that starts with them.
-template <class T>
-std::optional<LayerStep<T>> take_first_lifts(TileProgram<T>& program) {
-  constexpr auto kLow = static_cast<std::uint32_t>(low_mask(kLowBits));
-  if (program.phases.empty() || program.phases[0].steps.empty()) return std::nullopt;
-  std::vector<BlockStep<T>>& steps = program.phases[0].steps;
-  auto* layer = std::get_if<Layer<T>>(&steps[0].step);
-  if (!layer || steps[0].outside_mask || layer->has_phase || !layer->links.empty() ||
-      layer->lifts.beside >= 0 || !(layer->lifts.mask & kLow))
-    return std::nullopt;
-  LayerStep<T> first = layer->lifts;
-  first.mask &= kLow;
-  layer->lifts.mask &= ~kLow;
-  if (!layer->lifts.mask) steps.erase(steps.begin());
-  return first;
-}
-
 // The pass must be one of the plan's.
 template <class T>
 std::shared_ptr<const PreparedPass<T>> prepare(const Plan& plan, const Pass& pass,
@@ -260,8 +223,6 @@ std::shared_ptr<const PreparedPass<T>> prepare(const Plan& plan, const Pass& pas
     TW_CHECK(work.active.size() <= kMaxTileBits, "a pass has too many active positions");
     made->at = make_addressing(work, movement, kDouble);
     made->program = make_tile_program<T>(plan, work, block_row_bits(kDouble));
-    if (block_kernels(T{}).load_lifted && loads_rows<T>(made->at))
-      made->first_lifts = take_first_lifts(made->program);
   }
   if (kept) {
     kept->keep<PreparedPass<T>>(index, made,
