@@ -58,14 +58,12 @@ struct BlockRows {
 /// [[1, -t], [t, 1]]. With `low_pair` those on the bits kPairBit and kPairBit + 1 are one, with
 /// `row_pairs` all on rows are, two and two; one may be left over, and is a lift as before.
 /// The amplitudes with a low bit of `weighted` are held times its t, before and after: the lift is
-/// [[1, -1], [t^2, 1]] then. The lift on row bit `beside` (unless -1) is done with those inside rows,
-/// where two rows fit the registers, and is not one of the pairs.
+/// [[1, -1], [t^2, 1]] then.
 template <class T>
 struct LayerStep {
   std::uint32_t mask = 0, reflected = 0;
   std::uint32_t weighted = 0;
   bool low_pair = false, row_pairs = false;
-  int beside = -1;
   T t[kLowBits + kMaxRowBits] = {};
 };
 
@@ -158,13 +156,11 @@ struct FactoredStep {
 
 /// Multiplies row order[k] by  root * (product over bits j of k of bit_tables[j]) * scalars[row].
 /// Tables are 64 re, then 64 im; null ones are 1. scalars: 2^b re, then 2^b im, or null. The rows
-/// come in runs that share the product of tables. Where the layer has a bit `beside`, the rows without
-/// it are listed; each stands for two, and beside_table belongs to the other.
+/// come in runs that share the product of tables.
 template <class T>
 struct PhaseStep {
   const T* root = nullptr;
   const T* bit_tables[kMaxRowBits] = {};
-  const T* beside_table = nullptr;
   const T* scalars = nullptr;
   const std::uint16_t* order = nullptr;
   const std::uint16_t* runs = nullptr;  ///< how many listed rows each has
@@ -211,8 +207,7 @@ struct RowCycles {
 template <class T>
 struct BlockKernels {
   const char* target;
-  int lanes;      ///< elements of a vector
-  bool two_rows;  ///< two rows fit the registers: a layer may have a bit `beside`
+  int lanes;  ///< elements of a vector
   /// Chunks of the state into the tile, and meanwhile with `halves` a request for those of the next
   /// tile, which must be as many.
   void (*load)(const T* state, T* tile, const Chunks& chunks, const Chunks& next);

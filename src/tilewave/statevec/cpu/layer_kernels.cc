@@ -78,25 +78,6 @@ void linear_phases(const LinearPhases<T>& p, int num_bits, const T* times, T* HW
   }
 }
 
-// Two rows fit the registers: the lift on the bit in which they differ costs no sweep of its own.
-template <class T>
-constexpr bool kTwoRows = kLanes<T> > 1 && 4 * kVectors<T> <= 16;
-
-// The lift on the bit in which two rows in registers differ.
-template <class T>
-HWY_INLINE void lift_beside(Vec<T>* v, T t, bool reflected) {
-  constexpr int kN = 2 * kVectors<T>;
-  const auto tv = hn::Set(Tag<T>(), t);
-  TW_UNROLL
-  for (int i = 0; i < kN; ++i) {
-    const auto x = v[i], y = v[kN + i];
-    const auto difference = reflected ? hn::Sub(x, y) : hn::NegMulAdd(tv, y, x);
-    const auto sum = reflected ? hn::Add(x, y) : hn::MulAdd(tv, x, y);
-    v[i] = reflected ? sum : difference;
-    v[kN + i] = reflected ? difference : sum;
-  }
-}
-
 // Row r, times its factor. scalars: of num_rows rows.
 template <class T>
 HWY_INLINE void load_row(const T* HWY_RESTRICT p, RowFactor<T> factor, const T* scalars,
@@ -131,9 +112,8 @@ struct None {
   explicit None(const Any&...) {}
 };
 
-// The phase block, the lifts inside rows and the links, one row or two at a time; of two the lift
-// on the bit in which they differ.
-template <class T, bool kPhase, bool kWeighs, bool kLinked, int kRows>
+// The phase block, the lifts inside rows and the links, one row at a time.
+template <class T, bool kPhase, bool kWeighs, bool kLinked>
 void inside_rows(T* tile, BlockRows b, const PhaseStep<T>* phase, const LayerStep<T>& step,
                  std::span<const RowLink<T>> links) {
   constexpr int kN = 2 * kVectors<T>;
@@ -143,21 +123,20 @@ void inside_rows(T* tile, BlockRows b, const PhaseStep<T>* phase, const LayerSte
   for (std::size_t l = 0; l < num_links; ++l)
     chain[l] = {links[l].table, links[l].columns, LowLifts<T, kWeighs>(*links[l].lifts)};
   std::conditional_t<kPhase, RowFactors<T>, None> factors(phase, b.num_bits);
-  RowFactor<T> factor, factor_beside;
+  RowFactor<T> factor;
   const T* scalars = kPhase ? phase->scalars : nullptr;
-  const std::uint32_t num_rows = 1u << b.num_bits, other = kRows == 2 ? 1u << step.beside : 0;
+  const std::uint32_t num_rows = 1u << b.num_bits;
   // Links change few columns each, between lifts on one bit: rows with them go as a whole.
   constexpr bool kParts = !kWholeRows<T> && !kLinked;
   std::conditional_t<kParts, RowParts<T, kWeighs>, None> parts(lifts);
-  for (std::uint32_t k = 0, end = num_rows / kRows, run = 0; k < num_rows / kRows; k = end) {
+  for (std::uint32_t k = 0, end = num_rows, run = 0; k < num_rows; k = end) {
     if constexpr (kPhase) {
       end = k + phase->runs[run++];
       factor = factors.of(k);
-      if constexpr (kRows == 2) factor_beside = factors.beside();
-      if (kRows == 1 && !factor.table && !factor.scaled && !lifts.mask && !kLinked) continue;
+      if (!factor.table && !factor.scaled && !lifts.mask && !kLinked) continue;
     }
     for (std::uint32_t j = k; j < end; ++j) {
-      const std::uint32_t r = kPhase ? phase->order[j] : kRows == 2 ? open_bit(j, step.beside) : j;
+      const std::uint32_t r = kPhase ? phase->order[j] : j;
       T* const p = row_at(tile, b, r);
       if constexpr (kParts) {
         RowProduct<T> product{factor.table, factor.scaled};
@@ -165,47 +144,36 @@ void inside_rows(T* tile, BlockRows b, const PhaseStep<T>* phase, const LayerSte
         parts.start(p, product);
         continue;
       }
-      T* const q = row_at(tile, b, r | other);
-      Vec<T> v[kRows * kN];
+      Vec<T> v[kN];
       load_row<T>(p, factor, scalars, num_rows, r, v);
-      if constexpr (kRows == 2) {
-        load_row<T>(q, factor_beside, scalars, num_rows, r | other, v + kN);
-        const int bit = kLowBits + step.beside;
-        if (step.reflected >> bit & 1) {
-          lift_beside<T>(v, T(1), true);
-        } else {
-          lift_beside<T>(v, step.t[bit], false);
-        }
-      }
-      if (lifts.mask) lifts.template run<kRows>(v);
+      if (lifts.mask) lifts.run(v);
       if constexpr (kLinked) {
-        for (std::size_t l = 0; l < num_links; ++l) chain[l].template run<kRows>(v);
+        for (std::size_t l = 0; l < num_links; ++l) chain[l].run(v);
       }
       store_row<T>(v, p);
-      if constexpr (kRows == 2) store_row<T>(v + kN, q);
     }
   }
   if constexpr (kParts) parts.finish();
 }
 
-template <class T, bool kPhase, bool kWeighs, int kRows>
+template <class T, bool kPhase, bool kWeighs>
 void inside_linked(T* tile, BlockRows b, const PhaseStep<T>* phase, const LayerStep<T>& step,
                    std::span<const RowLink<T>> links) {
-  links.empty() ? inside_rows<T, kPhase, kWeighs, false, kRows>(tile, b, phase, step, links)
-                : inside_rows<T, kPhase, kWeighs, true, kRows>(tile, b, phase, step, links);
+  links.empty() ? inside_rows<T, kPhase, kWeighs, false>(tile, b, phase, step, links)
+                : inside_rows<T, kPhase, kWeighs, true>(tile, b, phase, step, links);
 }
 
 // Lifts are weighted after phases only.
-template <class T, int kRows>
+template <class T>
 void inside(T* tile, BlockRows b, const PhaseStep<T>* phase, const LayerStep<T>& step,
             std::span<const RowLink<T>> links) {
   bool weighs = step.weighted != 0;
   for (const RowLink<T>& link : links) weighs |= link.lifts->weighted != 0;
   if (phase) {
-    weighs ? inside_linked<T, true, true, kRows>(tile, b, phase, step, links)
-           : inside_linked<T, true, false, kRows>(tile, b, phase, step, links);
-  } else if (kRows == 2 || !links.empty() || (step.mask & ((1u << kLowBits) - 1))) {
-    inside_linked<T, false, false, kRows>(tile, b, phase, step, links);
+    weighs ? inside_linked<T, true, true>(tile, b, phase, step, links)
+           : inside_linked<T, true, false>(tile, b, phase, step, links);
+  } else if (!links.empty() || (step.mask & ((1u << kLowBits) - 1))) {
+    inside_linked<T, false, false>(tile, b, phase, step, links);
   }
 }
 
@@ -322,15 +290,7 @@ template <class T>
 void run_layer(T* tile, BlockRows b, const LayerStep<T>& step, const PhaseStep<T>* phase,
                std::span<const RowLink<T>> links) {
   std::uint32_t left = step.mask >> kLowBits;
-  bool two_rows = false;
-  if constexpr (kTwoRows<T>) {
-    two_rows = step.beside >= 0;
-    if (two_rows) {
-      inside<T, 2>(tile, b, phase, step, links);
-      left &= ~(1u << step.beside);
-    }
-  }
-  if (!two_rows) inside<T, 1>(tile, b, phase, step, links);
+  inside<T>(tile, b, phase, step, links);
   while (left) {
     const int count = lifts_of_sweep(static_cast<int>(hwy::PopCount(left)), step.row_pairs);
     int bits[kMostRowLifts];
@@ -356,7 +316,6 @@ void run_layer(T* tile, BlockRows b, const LayerStep<T>& step, const PhaseStep<T
 
 template <class T>
 void fill_layer(BlockKernels<T>& k) {
-  k.two_rows = kTwoRows<T>;
   k.layer = run_layer<T>;
   k.linear_phases = linear_phases<T>;
 }

@@ -164,8 +164,6 @@ void run_layer(const BlockKernels<T>& kernels, T* tile, BlockRows rows, const La
   const RowOrder& order = program.order;
   for (int j = 0; j < order.num_bits; ++j)
     step.bit_tables[j] = table_of(program.bits[order.bits[j]], scratch.tables[order.bits[j]]);
-  if (order.beside >= 0)
-    step.beside_table = table_of(program.bits[order.beside], scratch.tables[order.beside]);
   step.order = order.rows.data();
   step.runs = order.runs.data();
   step.scalars = row_scalars(kernels, program.scalars, rows.num_bits, index, scratch.scalars);

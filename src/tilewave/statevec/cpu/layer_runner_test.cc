@@ -83,15 +83,13 @@ void check_layer(std::uint64_t seed) {
   }
   const SplitTerms terms = random_terms(random, num_row_bits);
   layer.has_phase = random() % 4 != 0;
-  const std::uint32_t rows = lifts.mask >> kLowBits;
   const BlockKernels<T>& kernels = block_kernels(T{});
-  if (kernels.two_rows && rows && random() % 4) lifts.beside = choose_beside(terms, rows);
   if (layer.has_phase && random() % 2) {
     lifts.weighted = lifts.mask & ~lifts.reflected & (kRowLength - 1);
     if (random() % 2) lifts.weighted &= random();
     layer.weighs = true;
   }
-  if (layer.has_phase) layer.phase = make_phase_program<T>(terms, num_row_bits, lifts.beside);
+  if (layer.has_phase) layer.phase = make_phase_program<T>(terms, num_row_bits);
 
   const runtime::HostBuffer buffer(sizeof(T) * 2 * kRowLength * num_rows);
   T* tile = buffer.as<T>();
@@ -134,20 +132,16 @@ TEST(Layers, rows_with_equal_tables_follow_each_other) {
   SplitTerms terms;
   for (int k = 0; k + 1 < kRowBits; ++k) terms.push_back({0, 3u << k, 0, 12345});
   terms.push_back({1u << 5, 1, 0, 12345});
-  for (const int beside : {-1, 3}) {
-    const PhaseProgram<double> program = make_phase_program<double>(terms, kRowBits, beside);
-    const RowOrder& order = program.order;
-    std::size_t rows = 0;
-    for (const std::uint16_t run : order.runs) rows += run;
-    EXPECT_EQ(rows, order.rows.size());
-    std::uint32_t seen = 0;
-    for (const std::uint16_t row : order.rows) seen += beside < 0 || !(row >> beside & 1);
-    EXPECT_EQ(seen, beside < 0 ? 256u : 128u);
-    EXPECT_EQ(order.runs.size(), 2u);
-    std::vector<std::uint16_t> sorted = order.rows;
-    std::sort(sorted.begin(), sorted.end());
-    EXPECT_EQ(std::unique(sorted.begin(), sorted.end()), sorted.end());
-  }
+  const PhaseProgram<double> program = make_phase_program<double>(terms, kRowBits);
+  const RowOrder& order = program.order;
+  std::size_t rows = 0;
+  for (const std::uint16_t run : order.runs) rows += run;
+  EXPECT_EQ(rows, order.rows.size());
+  EXPECT_EQ(rows, std::size_t{1} << kRowBits);
+  EXPECT_EQ(order.runs.size(), 2u);
+  std::vector<std::uint16_t> sorted = order.rows;
+  std::sort(sorted.begin(), sorted.end());
+  EXPECT_EQ(std::unique(sorted.begin(), sorted.end()), sorted.end());
 }
 
 }  // namespace

@@ -57,11 +57,7 @@ class Counter {
       add_lifts(stage.lifts, low_mask(kLowBits), false);
       if (!stage.terms.empty()) add_phase_block(stage.terms);
     }
-    // one lift on rows more than fits goes with those inside rows
-    const int num_rows = std::popcount(rows);
-    work_.sweeps += num_rows % kMostRowLifts == 1 && stage.has_inside()
-                        ? num_rows / kMostRowLifts
-                        : (num_rows + kMostRowLifts - 1) / kMostRowLifts;
+    work_.sweeps += (std::popcount(rows) + kMostRowLifts - 1) / kMostRowLifts;
     add_lifts(stage.lifts, std::uint64_t{rows} << kLowBits, true);
     for (const StageLink& link : stage.links) {
       add_lifts(link.lifts, low_mask(kLowBits), false);

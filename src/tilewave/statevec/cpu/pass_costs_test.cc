@@ -69,7 +69,7 @@ TEST(PassCosts, a_layer_is_a_sweep_inside_rows_and_one_for_four_lifts_on_them) {
       for (int k = 0; k < low; ++k) p.lift(k, 0.1 + 0.01 * k);
       for (int k = 0; k < rows; ++k) p.lift(kLowBits + k, 0.3 + 0.01 * k);
       const PassWork work = p.work();
-      const int row_sweeps = low && rows == 5 ? 1 : (rows + 3) / 4;  // one goes with those inside
+      const int row_sweeps = (rows + 3) / 4;
       EXPECT_EQ(work.sweeps, (low > 0) + row_sweeps) << low << " low, " << rows << " on rows";
       EXPECT_EQ(work.lifts, low + rows);
       EXPECT_EQ(work.phases + work.flips + work.rotations + work.matrix_rows, 0);
@@ -247,7 +247,7 @@ double sweeps_of(const TileProgram<T>& program) {
       const auto* layer = std::get_if<Layer<T>>(&s.step);
       if (!layer) continue;
       const std::uint32_t mask = layer->lifts.mask;
-      const int rows = std::popcount(mask >> kLowBits) - (layer->lifts.beside >= 0);
+      const int rows = std::popcount(mask >> kLowBits);
       sweeps += layer->has_phase || (mask & low_mask(kLowBits)) || !layer->links.empty();
       sweeps += (rows + kMostRowLifts - 1) / kMostRowLifts;
     }
@@ -274,11 +274,7 @@ void expect_counted_as_run() {
       EXPECT_EQ(work.only_moves, row_map(plan, left, movement).has_value()) << family;
       const double sweeps =
           work.only_moves ? 0 : sweeps_of(make_tile_program<T>(plan, left, kMaxRowBits));
-      if (block_kernels(T{}).two_rows) {
-        EXPECT_EQ(work.sweeps, sweeps) << family;
-      } else {
-        EXPECT_LE(work.sweeps, sweeps) << family;
-      }
+      EXPECT_EQ(work.sweeps, sweeps) << family;
       EXPECT_EQ(pass.predicted_s, pass_seconds(plan, pass, options.cost)) << family;
       predicted_s += pass.predicted_s;
     }

@@ -42,14 +42,13 @@ void add_turns(Turns& to, std::size_t count, std::uint32_t mask, std::uint64_t t
   }
 }
 
-// The rows without the bit `beside`, counted, in runs of one product of tables.
-RowOrder order_by_tables(std::uint32_t with_table, int num_row_bits, int beside) {
+// The rows, counted, in runs of one product of tables.
+RowOrder order_by_tables(std::uint32_t with_table, int num_row_bits) {
   RowOrder order;
-  order.beside = beside;
   int num_free = 0;
   for (const bool has_table : {false, true}) {
     for (int b = 0; b < num_row_bits; ++b) {
-      if (b != beside && (with_table >> b & 1) == has_table)
+      if ((with_table >> b & 1) == has_table)
         order.bits[order.num_bits++] = static_cast<std::uint8_t>(b);
     }
     if (!has_table) num_free = order.num_bits;
@@ -108,7 +107,7 @@ RowPhases<T> make_row_phases(const SplitTerms& terms, int num_row_bits) {
 }
 
 template <class T>
-PhaseProgram<T> make_phase_program(const SplitTerms& terms, int num_row_bits, int beside,
+PhaseProgram<T> make_phase_program(const SplitTerms& terms, int num_row_bits,
                                    const LowFactors& factors) {
   std::uint32_t with_table = 0;  // row bits
   for (const SplitTerm& t : terms) {
@@ -143,24 +142,8 @@ PhaseProgram<T> make_phase_program(const SplitTerms& terms, int num_row_bits, in
   with_table = 0;
   for (int b = 0; b < num_row_bits; ++b)
     with_table |= static_cast<std::uint32_t>(!program.bits[b].is_one()) << b;
-  program.order = order_by_tables(with_table, num_row_bits, beside);
+  program.order = order_by_tables(with_table, num_row_bits);
   return program;
-}
-
-int choose_beside(const SplitTerms& terms, std::uint32_t lifted) {
-  int best = -1;
-  std::size_t fewest = 0;
-  for (std::uint32_t left = lifted; left; left &= left - 1) {
-    const int b = std::countr_zero(left);
-    std::size_t count = 0;
-    for (const SplitTerm& t : terms) {
-      if (t.rows >> b & 1) count += t.low ? terms.size() : 1;
-    }
-    if (best >= 0 && count >= fewest) continue;
-    best = b;
-    fewest = count;
-  }
-  return best;
 }
 
 template <class T>
@@ -181,15 +164,13 @@ std::size_t heap_bytes(const PhaseProgram<T>& program) {
   return bytes;
 }
 
-template PhaseProgram<float> make_phase_program<float>(const SplitTerms&, int, int,
-                                                       const LowFactors&);
+template PhaseProgram<float> make_phase_program<float>(const SplitTerms&, int, const LowFactors&);
 template ColumnPhases<float> make_column_phases<float>(const SplitTerms&, const LowFactors&);
 template RowPhases<float> make_row_phases<float>(const SplitTerms&, int);
 template std::size_t heap_bytes<float>(const ColumnPhases<float>&);
 template std::size_t heap_bytes<float>(const RowPhases<float>&);
 template std::size_t heap_bytes<float>(const PhaseProgram<float>&);
-template PhaseProgram<double> make_phase_program<double>(const SplitTerms&, int, int,
-                                                         const LowFactors&);
+template PhaseProgram<double> make_phase_program<double>(const SplitTerms&, int, const LowFactors&);
 template ColumnPhases<double> make_column_phases<double>(const SplitTerms&, const LowFactors&);
 template RowPhases<double> make_row_phases<double>(const SplitTerms&, int);
 template std::size_t heap_bytes<double>(const ColumnPhases<double>&);

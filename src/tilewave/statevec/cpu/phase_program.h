@@ -43,7 +43,6 @@ struct RowPhases {
 /// The order in which a phase block goes through its rows: counting, the bits of the number sorted
 /// such that those without a table change first. See PhaseStep.
 struct RowOrder {
-  int beside = -1;                                  ///< not a bit of the number
   std::array<std::uint8_t, kMaxRowBits> bits = {};  ///< of the number
   int num_bits = 0;
   std::vector<std::uint16_t> rows, runs;
@@ -70,13 +69,9 @@ struct PhaseProgram {
 using LowFactors = std::array<double, kLowBits>;
 constexpr LowFactors kNoFactors{1, 1, 1, 1, 1, 1};
 
-/// beside: that of the layer's lifts.
 template <class T>
-PhaseProgram<T> make_phase_program(const SplitTerms& terms, int num_row_bits, int beside,
+PhaseProgram<T> make_phase_program(const SplitTerms& terms, int num_row_bits,
                                    const LowFactors& factors = kNoFactors);
-
-/// The row bit of `lifted` whose rows need the fewest different factors.
-int choose_beside(const SplitTerms& terms, std::uint32_t lifted);
 
 /// Of terms without row bits.
 template <class T>

@@ -55,18 +55,6 @@ class RowFactors {
     return {product_[0], phase_.scalars != nullptr};
   }
 
-  // Of the rows beside them.
-  HWY_NOINLINE Factor beside() {
-    const T* table = phase_.beside_table;
-    if (table && product_[0]) {
-      multiply_row(table, product_[0], beside_);
-      table = beside_;
-    } else if (!table) {
-      table = product_[0];
-    }
-    return {table, phase_.scalars != nullptr};
-  }
-
  private:
   void advance(int t) {
     const T* table = phase_.bit_tables[t];
@@ -83,7 +71,6 @@ class RowFactors {
   const PhaseStep<T>& phase_;
   const T* product_[kMaxRowBits + 1] = {};  // product_[j]: over the bits of the number from j up
   HWY_ALIGN T buffers_[kMaxRowBits][2 * kRowLength];
-  HWY_ALIGN T beside_[2 * kRowLength];
 };
 
 }  // namespace HWY_NAMESPACE

@@ -158,9 +158,8 @@ struct LowLifts {
       pair(x[0], x[kStride], x[2 * kStride], x[3 * kStride]);
     }
   }
-  template <int kRows>
   HWY_INLINE void run(Vec<T>* v) const {
-    constexpr int kN = kRows * 2 * kVectors<T>;
+    constexpr int kN = 2 * kVectors<T>;
     run_strips<kN>(v);
     run_across<kN, (1 << kPairBit) / kLanes<T>>(v);
   }
@@ -194,7 +193,6 @@ struct Link {
   std::uint64_t columns = 0;
   LowLifts<T, kWeighs> lifts;
 
-  template <int kRows>
   HWY_INLINE void run(Vec<T>* v) const {
     const Tag<T> d;
     constexpr int kN = kVectors<T>;
@@ -205,12 +203,10 @@ struct Link {
         if (!(columns >> i * kLanes<T> & kColumns)) continue;
         const auto re = in_register(hn::Load(d, table + i * kLanes<T>)),
                    im = in_register(hn::Load(d, table + kRowLength + i * kLanes<T>));
-        TW_UNROLL
-        for (int a = 0; a < kRows * 2 * kN; a += 2 * kN)
-          multiply<T>(v[a + i], v[a + kN + i], re, im);
+        multiply<T>(v[i], v[kN + i], re, im);
       }
     }
-    if (lifts.mask) lifts.template run<kRows>(v);
+    if (lifts.mask) lifts.run(v);
   }
 };
 

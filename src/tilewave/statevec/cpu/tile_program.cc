@@ -127,10 +127,8 @@ class Compiler {
 
   // Lifts by one t are taken two and two where that divides them by a number, which the tile's
   // scale makes good.
-  LayerStep<T> lifts_of(const LayerStep<double>& lifts, const LowWeights& weights,
-                        int beside = -1) {
+  LayerStep<T> lifts_of(const LayerStep<double>& lifts, const LowWeights& weights) {
     LayerStep<T> out;
-    out.beside = beside;
     out.mask = lifts.mask;
     out.reflected = lifts.reflected;
     out.weighted = weights.weighted;
@@ -147,20 +145,17 @@ class Compiler {
       return true;
     };
     out.low_pair = !(out.weighted & kPairMask) && take_pairs(out.mask & kPairMask);
-    const std::uint32_t single = beside < 0 ? 0 : 1u << (kLowBits + beside);
-    out.row_pairs = take_pairs((lifts.mask & ~single) >> kLowBits << kLowBits);
+    out.row_pairs = take_pairs(lifts.mask >> kLowBits << kLowBits);
     return out;
   }
 
   void add_stage(const Stage& stage, const std::vector<LowWeights>& weights) {
     if (stage.has_inside() || stage.lifts.mask) {
       Layer<T> layer;
-      const int beside = beside_of(stage);
       layer.has_phase = !stage.terms.empty();
       if (layer.has_phase)
-        layer.phase =
-            make_phase_program<T>(stage.terms, slots_.num_row_bits(), beside, weights[0].factors);
-      layer.lifts = lifts_of(stage.lifts, weights[0], beside);
+        layer.phase = make_phase_program<T>(stage.terms, slots_.num_row_bits(), weights[0].factors);
+      layer.lifts = lifts_of(stage.lifts, weights[0]);
       for (std::size_t l = 0; l < stage.links.size(); ++l)
         layer.links.push_back(link_of(stage.links[l], weights[l + 1]));
       layer.weighs = std::any_of(weights.begin(), weights.end(),
@@ -168,14 +163,6 @@ class Compiler {
       steps_->push_back({0, 0, std::move(layer)});
     }
     for (const StageSweep& sweep : stage.sweeps) steps_->push_back({0, 0, sweep_of(sweep)});
-  }
-
-  // A lift on rows goes with those inside rows where the others then take a sweep less.
-  int beside_of(const Stage& stage) const {
-    const std::uint32_t rows = stage.lifts.mask >> kLowBits;
-    const bool sweep_less = std::popcount(rows) % kMostRowLifts == 1;
-    if (!kernels_.two_rows || !stage.has_inside() || !sweep_less) return -1;
-    return choose_beside(stage.terms, rows);
   }
 
   LinkProgram<T> link_of(const StageLink& link, const LowWeights& weights) {
