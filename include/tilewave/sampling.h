@@ -27,7 +27,7 @@ struct SamplerOptions {
   std::string device = "cpu";                     ///< as in SessionOptions
   int threads = 0;                                ///< 0: all cores
   /// Shots in which so many places of noise fire: "3", "3-8", "3+"; empty: any number. On the CPU.
-  std::string faults;
+  std::string faults{};
 };
 
 /// Shots as rows of bits, eight a byte, the lowest first; the bits above the last are 0.
@@ -117,7 +117,7 @@ struct StrataOptions {
 
 /// Shots with a number of faults, drawn given that they have it.
 struct Stratum {
-  std::string faults;                      ///< the number, such as "3" or "8+"
+  std::string faults{};                      ///< the number, such as "3" or "8+"
   double weight = 0;                       ///< the probability of such a number
   std::uint64_t attempted = 0;             ///< shots made
   std::uint64_t kept = 0;                  ///< shots in which the chosen detectors are silent
