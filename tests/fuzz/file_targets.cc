@@ -159,7 +159,7 @@ void checkpoint(Bytes bytes) {
   char folder[] = "/tmp/tilewave_fuzz_XXXXXX";
   if (!::mkdtemp(folder)) std::abort();
   std::string text(text_of(bytes));
-  text.insert(0, "tilewave checkpoint 1\n");
+  text.insert(0, "tilewave checkpoint 2\n");
   const std::uint64_t hash = fingerprint_of(std::as_bytes(std::span(text.data(), text.size())));
   text.append(reinterpret_cast<const char*>(&hash), sizeof hash);
   std::ofstream(std::string(folder) + "/checkpoint", std::ios::binary) << text;

@@ -32,7 +32,7 @@ using statevec::State;
 
 namespace {
 
-constexpr std::string_view kMagic = "tilewave checkpoint 1\n";
+constexpr std::string_view kMagic = "tilewave checkpoint 2\n";
 constexpr char kName[] = "checkpoint", kPrefix[] = "checkpoint-", kNewName[] = "new";
 constexpr std::size_t kIdSize = 16;
 constexpr int kSliceBytesLog2 = 24;

@@ -97,6 +97,9 @@ Plan get_plan(ByteReader& in) {
   return plan;
 }
 
+// The numbers are written as they lie in memory, so that another layout of them is another format.
+static_assert(sizeof(CostModel) == 352, "count the format of checkpoints up (kMagic in folder.cc)");
+
 void put_cost(ByteWriter& out, const CostModel& cost) {
   CostModel numbers = cost;
   numbers.price = nullptr;
