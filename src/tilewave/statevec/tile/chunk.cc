@@ -107,7 +107,9 @@ void Emitter::list_ops() {
 }
 
 void Emitter::close_chunk() {
-  const OpHead end{kEnd | OpWord::extent(sizeof(OpHead)), 0, 0, 0};
+  OpHead end{};
+  end.pairs = 0;
+  end.word = kEnd | OpWord::extent(sizeof(OpHead));
   append(code_, &end, sizeof end);
   append(code_, &end, sizeof end);  // read ahead
   ChunkHead head;
