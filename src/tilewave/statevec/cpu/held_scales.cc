@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ranges>
 #include <utility>
 
 #include "tilewave/statevec/plan/schedule.h"
@@ -22,13 +21,13 @@ HeldScales::HeldScales(const Plan& plan, const Pass& pass, const std::vector<Out
     : plan_(plan), pass_(pass), uses_(pass.actions.size()) {
   held_.fill(1);
   std::uint64_t takes = 0;  // positions whose next step is such a matrix
-  for (const OutlinePhase& phase : std::views::reverse(outline)) {
-    for (const OutlineStep& step : std::views::reverse(phase.steps)) {
-      if (!step.action) {
+  for (auto phase = outline.rbegin(); phase != outline.rend(); ++phase) {
+    for (auto step = phase->steps.rbegin(); step != phase->steps.rend(); ++step) {
+      if (!step->action) {
         takes = 0;
         continue;
       }
-      const Action& a = *step.action;
+      const Action& a = *step->action;
       Use& use = uses_[index_of(a)];
       use.factors = pair_factors_of(a, plan.matrices);
       std::uint64_t straight =
