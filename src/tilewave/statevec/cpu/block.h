@@ -148,7 +148,7 @@ struct PairStep {
 /// in a row and rows, XORed to those of the group without its bits.
 template <class T>
 struct FactoredStep {
-  int upper[2] = {};  ///< the bits that choose the vectors, ascending; rows from kLowBits
+  int upper[2] = {};  ///< the bits that choose the vectors, in any order; rows from kLowBits
   std::uint32_t vectors[4] = {};
   int lane[2] = {-1, -1};  ///< of bit 0 and bit 1 of the number, at most one; -1: an upper bit
   std::array<T, 4> first{}, second{}, tangent{}, third{}, weight_re{}, weight_im{};

@@ -134,7 +134,6 @@ void check_factored(const BlockKernels<T>& kernels, std::array<int, 2> place, in
     }
     for (std::uint32_t v = 0; v < 4; ++v) step.vectors[v] |= (v >> b & 1) << step.upper[b];
   }
-  std::sort(step.upper, step.upper + 2);
   std::uniform_real_distribution<T> value(-1, 1);
   const auto any = [&] { return value(random); };
   step.first = {0, 0, any(), any()};

@@ -239,7 +239,6 @@ class Compiler {
         step.vectors[v] |= ((v >> b & 1) ^ std::uint32_t{inverted}) << step.upper[b];
     }
     if (num_lanes == 2) return false;  // as many shuffles as multiply-adds are saved
-    std::sort(step.upper, step.upper + 2);
     const PairFactors factors = held_.take_factors(a);
     for (std::size_t j = 0; j < 4; ++j) {
       step.first[j] = static_cast<T>(factors.first[j]);
