@@ -21,6 +21,7 @@ HeldScales::HeldScales(const Plan& plan, const Pass& pass, const std::vector<Out
     : plan_(plan), pass_(pass), uses_(pass.actions.size()) {
   held_.fill(1);
   std::uint64_t takes = 0;  // positions whose next step is such a matrix
+  bool any_leaves = false;
   for (auto phase = outline.rbegin(); phase != outline.rend(); ++phase) {
     for (auto step = phase->steps.rbegin(); step != phase->steps.rend(); ++step) {
       if (!step->action) {
@@ -35,9 +36,11 @@ HeldScales::HeldScales(const Plan& plan, const Pass& pass, const std::vector<Out
       // of an inverted bit a part of the scale would belong to all amplitudes
       if (use.factors && use.factors->flips) straight = 0;
       use.leaves = takes & straight;
+      any_leaves |= use.factors && use.leaves;
       takes = (takes & ~a.target_mask()) | straight;
     }
   }
+  if (!any_leaves) return;
   double growth = 0;
   for (const Action& a : pass.actions) growth += detail::growth_bits(a, uses_[index_of(a)].factors);
   bits_left_ = std::clamp(detail::most_growth_bits(plan.precision) - growth, 0.0, kMostBits);

@@ -3,8 +3,9 @@
 // The factors of a matrix on two bits (plan/pair_factors.h) end with a complex weight for three of
 // four amplitudes. The parts of these weights that are real numbers for one bit - a scale where it
 // is 1 - cost two multiply-adds each, but none where the next step on the bit is a matrix too: they
-// go into that one's coefficients, and the amplitudes are held without them until then. Phases, and
-// steps that have the bit as control, commute with a scale.
+// go into that one's coefficients, and the amplitudes are held without them until then. Steps that
+// have the bit as control commute with a scale. Stages do not where they lift the bit: nothing is
+// left over any of them.
 #pragma once
 
 #include <array>
