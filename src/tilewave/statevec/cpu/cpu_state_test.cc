@@ -87,7 +87,8 @@ TEST_P(CpuState, random_circuits_give_the_state_of_their_gates) {
 }
 
 // Matrices on pairs, most of them behind others and so applied by their factors, on every kind of
-// place and under flips and exchanges that are absorbed.
+// place and under flips and exchanges that are absorbed; between them others, some of which take the
+// scales that factors leave.
 TEST_P(CpuState, matrices_on_pairs) {
   using circuit::GateId;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
@@ -98,7 +99,9 @@ TEST_P(CpuState, matrices_on_pairs) {
     for (std::uint64_t k = 0; k < 3 * n; ++k) {
       const auto a = static_cast<circuit::Qubit>(random() % n),
                  b = static_cast<circuit::Qubit>((a + 1 + random() % (n - 1)) % n);
-      switch (random() % 12) {
+      auto other = static_cast<circuit::Qubit>(random() % n);
+      while (other == a || other == b) other = static_cast<circuit::Qubit>((other + 1) % n);
+      switch (random() % 20) {
         case 0:
           c.add_gate(GateId::kX, {a});
           break;
@@ -115,6 +118,23 @@ TEST_P(CpuState, matrices_on_pairs) {
             c.add_gate(GateId::kU3, {b}, {2.0 + 0.3 * l, 1.3, 0.2});
             c.add_gate(GateId::kCx, {a, b});
           }
+          break;
+        case 4:
+          c.add_matrix(std::array{a}, random() % 2, std::array{b},
+                       circuit::random_unitary(1, seed, k));
+          break;
+        case 5:
+          c.add_matrix(std::array{other}, random() % 2, std::array{a, b},
+                       circuit::random_unitary(2, seed, k));
+          break;
+        case 6:
+          c.add_matrix({}, 0, std::array{a, other, b}, circuit::random_unitary(3, seed, k));
+          break;
+        case 7:  // not unitary
+          c.add_matrix({}, 0, std::array{a}, {1, 0.25, cplx(0, 0.5), 0.75});
+          break;
+        case 8:
+          c.add_gate(GateId::kCcx, {a, b, other});
           break;
         default:
           c.add_matrix({}, 0, std::array{a, b}, circuit::random_unitary(2, seed, k));
