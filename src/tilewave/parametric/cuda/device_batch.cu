@@ -125,7 +125,8 @@ __global__ __launch_bounds__(
     const std::uint32_t set = min(base + team, a.sets - 1);  // the last one more than once
     const double* values = a.values + std::uint64_t{set} * a.num_parameters;
     S::sync();  // the set before is finished
-                // angles first, several on their way at a time
+
+    // angles first, several on their way at a time
 #pragma unroll 1
     for (std::uint32_t first = thread; first < a.num_slots; first += kAtATime * kThreads) {
       DeviceSum of[kAtATime];
@@ -199,6 +200,12 @@ struct Launch {
   int block = 0, teams = 0;
   std::size_t tile_bytes = 0;
   std::size_t (*team_bytes)(std::size_t slots, std::size_t observables) = nullptr;
+
+  // Of a block.
+  std::size_t tiles_bytes() const { return static_cast<std::size_t>(teams) * tile_bytes; }
+  std::size_t own_bytes(std::size_t slots, std::size_t observables) const {
+    return static_cast<std::size_t>(teams) * team_bytes(slots, observables);
+  }
 };
 template <class T, int kRow, bool kGradient>
 Launch<T> launch_of() {
@@ -365,15 +372,13 @@ struct DeviceBatch<T>::Data {
     }
   }
   Data(const Actions& actions, const Strings& s, const Made& made, int device)
-      : Data(actions, s, made.passes, made.program, device) {}
-  Data(const Actions& actions, const Strings& s, const Passes& passes, const BatchProgram& program,
-       int device)
       : index(device),
         num_parameters(static_cast<std::uint32_t>(actions.parameters.size())),
         num_observables(s.num_observables),
-        num_slots(static_cast<std::uint32_t>(program.slots.size())),
-        there(program, stream) {
-    const std::vector<StringSweep> sweeps = make_sweeps(s, passes);
+        num_slots(static_cast<std::uint32_t>(made.program.slots.size())),
+        there(made.program, stream) {
+    const BatchProgram& program = made.program;
+    const std::vector<StringSweep> sweeps = make_sweeps(s, made.passes);
     device::StringWeights of_string(s.strings.size());
     for (const Strings::Share& share : s.shares)
       of_string[share.string].push_back({share.observable, share.coefficient});
@@ -448,19 +453,16 @@ struct DeviceBatch<T>::Data {
   // there beside a large tile.
   static bool is_far(const Launch<T>& launch, std::size_t num_slots, std::size_t num_observables,
                      const cudaDeviceProp& properties) {
-    const auto teams = static_cast<std::size_t>(launch.teams);
-    const std::size_t tiles = teams * launch.tile_bytes,
-                      own = teams * launch.team_bytes(num_slots, num_observables);
-    const std::size_t most = properties.sharedMemPerBlockOptin;
-    return tiles + own + kOwnBytes > std::min(most, std::max(most / 2, tiles + tiles / 4));
+    const std::size_t tiles = launch.tiles_bytes(), most = properties.sharedMemPerBlockOptin;
+    return tiles + launch.own_bytes(num_slots, num_observables) + kOwnBytes >
+           std::min(most, std::max(most / 2, tiles + tiles / 4));
   }
 
   // What is in shared memory, and how many blocks there are.
   void place(Kernel& kernel, const Launch<T>& launch) {
     const cudaDeviceProp properties = device::properties_of(index);
-    const auto teams = static_cast<std::size_t>(launch.teams);
-    const std::size_t tiles = teams * launch.tile_bytes,
-                      own = teams * launch.team_bytes(num_slots, num_observables);
+    const std::size_t tiles = launch.tiles_bytes(),
+                      own = launch.own_bytes(num_slots, num_observables);
     if (properties.sharedMemPerBlockOptin < tiles + kOwnBytes)
       device::refuse_shared(tiles + kOwnBytes, properties);
     const bool far = is_far(launch, num_slots, num_observables, properties);

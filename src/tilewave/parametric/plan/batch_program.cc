@@ -149,7 +149,6 @@ BatchProgram make_batch_program(const Passes& passes,
   StageOptions options;
   options.register_bits = register_bits;
   options.bank_bits = bank_bits;
-  options.reads = true;
   return Builder(make_stages(passes, options), angles).run();
 }
 
