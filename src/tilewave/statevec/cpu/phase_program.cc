@@ -3,13 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <compare>
-#include <complex>
 #include <numbers>
-#include <utility>
 
 #include "tilewave/base/bits.h"
-#include "tilewave/statevec/cpu/cpu_tuning.h"
 
 namespace tilewave::statevec::cpu {
 
@@ -34,12 +30,23 @@ Lines<T> to_table(const Turns& turns) {
   return table;
 }
 
-// Adds a term to all numbers below `count` that have the bits of its mask.
-void add_turns(Turns& to, std::size_t count, std::uint32_t mask, std::uint64_t turns) {
-  if (to.empty()) to.assign(count, 0);
-  for (std::size_t a = 0; a < count; ++a) {
-    if ((a & mask) == mask) to[a] += turns;
+// Lists the terms that depend on where the block lies. The sum of the others for each number below
+// `count`, where a term counts if the number has the bits of its mask; empty without any.
+template <class Phases>
+Turns split(const SplitTerms& terms, std::uint32_t SplitTerm::*mask, std::size_t count,
+            Phases& phases) {
+  Turns sums;
+  for (const SplitTerm& t : terms) {
+    if (t.outside) {
+      phases.dynamic.push_back({t.outside, t.*mask, t.turns, unit_of(t.turns)});
+      continue;
+    }
+    if (sums.empty()) sums.assign(count, 0);
+    for (std::size_t a = 0; a < count; ++a) {
+      if ((a & t.*mask) == t.*mask) sums[a] += t.turns;
+    }
   }
+  return sums;
 }
 
 // The rows, counted, in runs of one product of tables.
@@ -72,16 +79,8 @@ std::size_t heap(const V& v) {
 template <class T>
 ColumnPhases<T> make_column_phases(const SplitTerms& terms, const LowFactors& factors) {
   ColumnPhases<T> phases;
-  Turns turns;
-  for (const SplitTerm& t : terms) {
-    if (t.outside) {
-      phases.dynamic.push_back({t.outside, t.low, t.turns, unit_of(t.turns)});
-    } else {
-      phases.has_table = true;
-      add_turns(turns, kRowLength, t.low, t.turns);
-    }
-  }
-  phases.has_table |= factors != kNoFactors;
+  Turns turns = split(terms, &SplitTerm::low, kRowLength, phases);
+  phases.has_table = !turns.empty() || factors != kNoFactors;
   if (turns.empty()) turns.assign(kRowLength, 0);
   if (!phases.is_one()) phases.table = to_table<T>(turns);
   for (int b = 0; b < kLowBits; ++b) {
@@ -94,14 +93,7 @@ ColumnPhases<T> make_column_phases(const SplitTerms& terms, const LowFactors& fa
 template <class T>
 RowPhases<T> make_row_phases(const SplitTerms& terms, int num_row_bits) {
   RowPhases<T> phases;
-  Turns turns;
-  for (const SplitTerm& t : terms) {
-    if (t.outside) {
-      phases.dynamic.push_back({t.outside, t.rows, t.turns, unit_of(t.turns)});
-    } else {
-      add_turns(turns, bit(num_row_bits), t.rows, t.turns);
-    }
-  }
+  const Turns turns = split(terms, &SplitTerm::rows, bit(num_row_bits), phases);
   if (!turns.empty()) phases.table = to_table<T>(turns);
   return phases;
 }
