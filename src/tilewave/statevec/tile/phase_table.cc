@@ -8,17 +8,10 @@
 
 namespace tilewave::statevec::tile::detail {
 
-namespace {
-
-constexpr double OpCosts::*kTableCosts[] = {&OpCosts::phase_table, &OpCosts::rotation_table};
-
-}  // namespace
-
 /// Phases of the 2^R amplitudes of a thread as one table.
 struct Emitter::PhaseTable {
   TableKind kind = TableKind::kFactors;
-  double cost = 0;
-  OpCosts paid = no_costs();         ///< what that is made of
+  double OpCosts::*cost = &OpCosts::phase_table;
   std::vector<std::uint64_t> turns;  ///< of each amplitude
   std::uint64_t offset = 0;          ///< taken off every entry (rotations)
 };
@@ -27,12 +20,6 @@ struct Emitter::PhaseTable {
 Emitter::PhaseTable Emitter::phase_table(const std::vector<LocalTerm>& terms) const {
   const std::uint32_t size = 1u << shape_.register_bits;
   PhaseTable table;
-  const auto pay = [&](double OpCosts::*cost, double times) {
-    table.paid = no_costs();
-    table.paid.*cost = times;
-    table.cost = costs_.*cost * times;
-  };
-  pay(&OpCosts::phase_table, 1);
   table.turns.resize(size);
   for (const LocalTerm& t : terms) {
     for (std::uint32_t j = 0; j < size; ++j) {
@@ -46,7 +33,7 @@ Emitter::PhaseTable Emitter::phase_table(const std::vector<LocalTerm>& terms) co
             table.turns, [&](std::uint64_t t) { return t - offset + kLargest <= 2 * kLargest; }))
       return false;
     table.kind = TableKind::kRotations;
-    pay(&OpCosts::rotation_table, 1);
+    table.cost = &OpCosts::rotation_table;
     table.offset = offset;
     return true;
   };
@@ -94,8 +81,8 @@ void Emitter::flush_table(std::uint32_t touched) {
       std::popcount(tied & dressed) * 0.75 * costs_.pairs +
       std::popcount(linear & ~dressed) * (costs_.tau + costs_.decode);
   if (apart <= costs_.decode) return;
-  PhaseTable table = phase_table(terms);
-  if (apart <= table.cost + costs_.decode) return;
+  const PhaseTable table = phase_table(terms);
+  if (apart <= costs_.*table.cost + costs_.decode) return;
   std::erase_if(pool_, in_table);
   std::vector<std::byte> entries;
   if (table.kind == TableKind::kFactors) {
@@ -115,8 +102,7 @@ void Emitter::flush_table(std::uint32_t touched) {
       put(entries, cplx(-half.imag() / half.real(), 2 * half.real() * half.imag()));
     }
   }
-  cost_ += table.cost;
-  for (double OpCosts::*cost : kTableCosts) paid_.*cost += table.paid.*cost;
+  pay(table.cost);
   open_layer(table.kind, entries);
 }
 
