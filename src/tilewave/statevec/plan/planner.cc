@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <optional>
 
 #include "tilewave/base/bits.h"
@@ -119,12 +118,12 @@ std::vector<Way> chosen_ways(const std::vector<Way>& ways, const RewriteChoice& 
 
 // The plans that were compared, the best first.
 std::vector<PlanCandidate> compared(const std::vector<Way>& ways, const std::vector<Plan>& plans,
-                                    const std::vector<double>& seconds, std::size_t best) {
+                                    std::size_t best) {
   std::vector<PlanCandidate> all;
   if (ways.size() < 2) return all;
   for (std::size_t k = 0; k < ways.size(); ++k) {
-    all.push_back(
-        {rewrites_of(ways[k]), static_cast<std::uint32_t>(plans[k].passes.size()), seconds[k]});
+    all.push_back({rewrites_of(ways[k]), static_cast<std::uint32_t>(plans[k].passes.size()),
+                   plans[k].predicted_s});
   }
   const auto chosen = all.begin() + static_cast<std::ptrdiff_t>(best);
   std::rotate(all.begin(), chosen, chosen + 1);
@@ -274,23 +273,21 @@ Plan make_plan(const circuit::Circuit& circuit, std::span<const circuit::Op> ops
   ways.insert(ways.begin(), Way{});
   ways = chosen_ways(ways, options.rewrites);
   std::vector<Plan> plans(ways.size());
-  std::vector<double> seconds(ways.size());
   detail::side_by_side(static_cast<int>(ways.size()), [&](int number) {
     const auto k = static_cast<std::size_t>(number);
     if (k > 0 && ways[k].narrowed) return;  // by the search for the one before
     auto way = k;
     do {
       plans[way] = planner.plan(ways[way]);
-      seconds[way] = plans[way].predicted_s;
     } while (++way < ways.size() && ways[way].narrowed);
   });
   std::size_t best = 0;
   for (std::size_t k = 1; k < ways.size(); ++k) {
     constexpr double kClearly = 0.995;  // predictions are not better than that
     const double least = ways[k].wide ? kClearly : 1;
-    if (seconds[k] < least * seconds[best]) best = k;
+    if (plans[k].predicted_s < least * plans[best].predicted_s) best = k;
   }
-  plans[best].candidates = compared(ways, plans, seconds, best);
+  plans[best].candidates = compared(ways, plans, best);
   keep(ways[best], plans[best].candidates);
   return planner.verified(std::move(plans[best]), searching);
 }
