@@ -9,17 +9,13 @@
 
 namespace tilewave::statevec::tile {
 
-Number number_at(const Operations& operations, std::size_t at, int uses) {
-  return {operations.number_bytes() == 8 ? operations.read<std::uint64_t>(at)
-                                         : operations.read<std::uint32_t>(at),
-          uses};
-}
-
 std::vector<Number> numbers_at(const Operations& operations, std::size_t at,
                                const std::vector<int>& uses) {
   std::vector<Number> all;
   for (const int each : uses) {
-    all.push_back(number_at(operations, at, each));
+    all.push_back({operations.number_bytes() == 8 ? operations.read<std::uint64_t>(at)
+                                                  : operations.read<std::uint32_t>(at),
+                   each});
     at += operations.number_bytes();
   }
   return all;

@@ -17,8 +17,6 @@ struct Number {
   int uses = 0;  ///< 0: each thread has its own, or there is none
 };
 
-Number number_at(const Operations& operations, std::size_t at, int uses);
-
 /// Numbers side by side, each needed so often.
 std::vector<Number> numbers_at(const Operations& operations, std::size_t at,
                                const std::vector<int>& uses);
