@@ -1,7 +1,6 @@
 #include "tilewave/statevec/cpu/addressing.h"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <bit>
 

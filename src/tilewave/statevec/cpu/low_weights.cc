@@ -1,7 +1,6 @@
 #include "tilewave/statevec/cpu/low_weights.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstddef>
 

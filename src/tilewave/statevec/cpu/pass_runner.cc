@@ -3,15 +3,11 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
-#include <cmath>
 #include <cstring>
 #include <exception>
 #include <memory>
-#include <numbers>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "tilewave/base/bits.h"

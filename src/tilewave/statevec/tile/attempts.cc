@@ -1,7 +1,6 @@
 // A pass is written as a program in several ways, and the one predicted to be cheapest is taken.
 #include <algorithm>
 #include <cstdint>
-#include <vector>
 
 #include "tilewave/base/error.h"
 #include "tilewave/statevec/tile/emitter.h"

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstring>
 
 #include "tilewave/base/bits.h"
 #include "tilewave/statevec/tile/emitter.h"

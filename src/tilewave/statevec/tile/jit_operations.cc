@@ -1,7 +1,5 @@
 #include "tilewave/statevec/tile/jit_operations.h"
 
-#include <bit>
-
 #include "tilewave/statevec/tile/tile_tuning.h"
 
 namespace tilewave::statevec::tile {
