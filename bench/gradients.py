@@ -14,13 +14,14 @@ other.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import statistics
 import sys
 import time
 import warnings
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -173,6 +174,15 @@ def write(path, report):
     path.write_text(json.dumps(report, indent=1) + "\n")
 
 
+def versions_of(packages):
+    """Of those that are installed: a run leaves out the others."""
+    found = {}
+    for package in packages:
+        with contextlib.suppress(PackageNotFoundError):
+            found[package] = version(package)
+    return found
+
+
 def main(words=None):
     names = [kind.name for kind in PEERS]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -197,6 +207,18 @@ def main(words=None):
         os.environ["OMP_NUM_THREADS"] = str(a.threads)  # read when a peer starts its first thread
     os.environ.setdefault("OMP_PROC_BIND", "false")  # of which scaluq would speak otherwise
     warnings.filterwarnings("ignore", module="tensorcircuit|jax")
+    settings = {
+        "machine": {"cpu": cpu_name()},
+        "threads": a.threads,
+        "device": a.device,
+        "clock": "processor" if a.cpu else "wall-clock",
+        "seconds": a.seconds,
+    }
+    if a.json and Path(a.json).exists():  # rows stand side by side there
+        kept = json.loads(Path(a.json).read_text())
+        other = {k: kept[k] for k, mine in settings.items() if k in kept and kept[k] != mine}
+        if other:
+            parser.error(f"{a.json} was measured with {json.dumps(other)}: name another file")
     bench, rows = Bench(a, [kind for kind in PEERS if kind.name in a.peers]), []
     print(f"{cpu_name()}; {'processor' if a.cpu else 'wall-clock'} milliseconds, medians", flush=True)
     for n in a.qubits:
@@ -206,20 +228,9 @@ def main(words=None):
         rows.append(bench.batch_row())
         show(rows[-1])
     if a.json:
-        packages = {kind.package: version(kind.package) for kind in bench.peers}
         command = " ".join(["bench/gradients.py", *(sys.argv[1:] if words is None else map(str, words))])
-        write(
-            a.json,
-            {
-                "command": command,
-                "machine": {"cpu": cpu_name()},
-                "threads": a.threads,
-                "device": a.device,
-                "clock": "processor" if a.cpu else "wall-clock",
-                "versions": packages,
-                "rows": rows,
-            },
-        )
+        versions = versions_of(kind.package for kind in bench.peers)
+        write(a.json, {"command": command, **settings, "versions": versions, "rows": rows})
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ if [ -z "$formatter" ]; then
 fi
 
 folders=()
-for folder in src tests bench ladders examples; do
+for folder in include src tests bench ladders examples; do
   [ ! -d "$folder" ] || folders+=("$folder")
 done
 find "${folders[@]}" -type f \( -name '*.cc' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh' -o -name '*.c' \) -print0 |

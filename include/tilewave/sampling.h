@@ -117,7 +117,7 @@ struct StrataOptions {
 
 /// Shots with a number of faults, drawn given that they have it.
 struct Stratum {
-  std::string faults{};                      ///< the number, such as "3" or "8+"
+  std::string faults{};                    ///< the number, such as "3" or "8+"
   double weight = 0;                       ///< the probability of such a number
   std::uint64_t attempted = 0;             ///< shots made
   std::uint64_t kept = 0;                  ///< shots in which the chosen detectors are silent

@@ -88,16 +88,19 @@ with tempfile.TemporaryDirectory() as folder:
         check(done.returncode and "not empty" in done.stderr and kept.exists(), f"{words[0]} in a folder of somebody else: {done.stderr}")
 
     # nor is one removed in which something is mounted, as a try that was killed leaves the machine's devices
-    root = Path(folder) / "root"
-    (root / "dev").mkdir(parents=True)
-    (root / "made").write_text("bookworm other packages")
-    done = subprocess.run(["unshare", "--user", "--map-root-user", "--mount", "sh", "-c",
-                           'mount -t tmpfs none "$1/dev" && touch "$1/dev/null" || exit 77; "$2" "$1" bookworm python3; [ -e "$1/dev/null" ]',
-                           "sh", root, PACKAGING / "cross/root"], capture_output=True, text=True, timeout=60, env=path)
-    if done.returncode == 77 or "unshare" in done.stderr:
-        print(f"not tried here: what is mounted in a root file system: {done.stderr.strip()}")
-    else:
-        check(done.returncode == 0 and f"umount {root.resolve() / 'dev'}" in done.stderr, f"cross/root with a mount: {done.stderr}")
+    for name, mount in (("root", "dev"), ("a root", "dev"), ("mount", "")):
+        root = Path(folder) / name
+        (root / mount).mkdir(parents=True)
+        (root / "made").write_text("bookworm other packages")
+        done = subprocess.run(["unshare", "--user", "--map-root-user", "--mount", "sh", "-c",
+                               'mount -t tmpfs none "$3" && touch "$3/null" && echo bookworm other >"$1/made" || exit 77; '
+                               '"$2" "$1" bookworm python3; [ -e "$3/null" ]',
+                               "sh", root, PACKAGING / "cross/root", root / mount], capture_output=True, text=True, timeout=60, env=path)
+        if done.returncode == 77 or "unshare" in done.stderr:
+            print(f"not tried here: what is mounted in a root file system: {done.stderr.strip()}")
+            break
+        place = str((root / mount).resolve()).replace(" ", "\\040")
+        check(done.returncode == 0 and f"umount {place}" in done.stderr, f"cross/root with a mount in {name}: {done.stderr}")
 
     # where no name space can be made that is said in one line
     Path(folder, "qemu-aarch64-static").symlink_to("/bin/true")
