@@ -16,11 +16,6 @@ TW_HD constexpr std::uint64_t low_mask(int k) {
   return k >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << k) - 1;
 }
 
-/// Opens a zero at position k: bits k and up move one place up.
-TW_HD constexpr std::uint64_t insert_zero(std::uint64_t index, int k) {
-  return ((index & ~low_mask(k)) << 1) | (index & low_mask(k));
-}
-
 /// Scatters the low bits of `value` to the set positions of `mask`, lowest first (pdep).
 TW_HD constexpr std::uint64_t deposit_bits(std::uint64_t value, std::uint64_t mask) {
   std::uint64_t out = 0;

@@ -48,7 +48,6 @@ class FrameWriter {
                   circuit::Pauli p, std::uint32_t source);
   void set_list(Prim& p, std::span<const std::uint32_t> values);
   void emit(const Prim& p);
-  void add_record(std::uint32_t source);
 
   const StabProgram& source_;
   bool records_only_;

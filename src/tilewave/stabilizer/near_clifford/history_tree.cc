@@ -195,7 +195,6 @@ void HistoryTree::begin(const std::uint64_t* row) {
 void HistoryTree::next(bool outcome, const std::uint64_t* row) {
   const std::uint32_t segment = segment_ + 1;
   if (node_ == kAlone) {
-    ++num_alone_;
     read_signs(segment, row);
     advance(alone_, segment - 1, outcome, segment, signs_.data());
     alone_chance_ = alone_.chance(program_.dense[segments_[segment].measure]);

@@ -41,9 +41,6 @@ class HistoryTree {
   std::vector<Leaf> default_leaves(const std::vector<RowSpan>& columns, std::size_t row_words,
                                    std::size_t most);
 
-  std::uint64_t num_nodes() const { return nodes_.size(); }
-  std::uint64_t num_alone() const { return num_alone_; }  ///< steps outside the tree
-
  private:
   static constexpr std::uint32_t kAlone = ~std::uint32_t{0}, kRoot = kAlone - 1;
   struct Segment {
@@ -84,7 +81,6 @@ class HistoryTree {
   DenseState alone_;             // of a shot outside the tree, or
   std::uint32_t held_ = kAlone;  // of this node
   double alone_chance_ = 0;
-  std::uint64_t num_alone_ = 0;
 };
 
 }  // namespace tilewave::stabilizer
