@@ -12,7 +12,7 @@ A room may include itself and rooms of lower levels; rooms of one level never se
 room too, include each other in no circle (test files aside). Also:
 no `#if` for a back end outside runtime/ (and the few headers of host-device arithmetic), none for a processor
 outside cpu/ folders, no third party in headers
-(a *-inl.h belongs to source files that need it and may use Highway, intrinsics or nanobind; device headers may use CUDA), headers are
+(a *-inl.h belongs to source files that need it and may use Highway, intrinsics or nanobind, a *_test.h GoogleTest; device headers may use CUDA), headers are
 guarded by #pragma once and open no namespace for their users.
 """
 import re
@@ -90,7 +90,8 @@ def check_file(path, inside):
                 yield number, f"arrow points sideways: {room} -> {target}, both on level {LEVELS[room]}"
         elif path.suffix in HEADERS and not is_standard(name) and not (path.parent / name).exists():
             device = path.suffix == ".cuh" or "cuda" in inside.parts or room == "runtime"
-            if not (inline and name.startswith(("hwy/", "nanobind/", "immintrin.h"))) and not (device and CUDA_HEADER.match(name)):
+            allowed = (inline and name.startswith(("hwy/", "nanobind/", "immintrin.h"))) or (is_test(path) and name.startswith("gtest/"))
+            if not allowed and not (device and CUDA_HEADER.match(name)):
                 yield number, f"third-party include <{name}> in a header: keep it in a source file"
     if path.suffix in HEADERS and not guarded and not inline:
         yield 1, "header without #pragma once"

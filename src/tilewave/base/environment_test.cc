@@ -7,6 +7,7 @@
 #include <string>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/thrown_test.h"
 
 namespace tilewave {
 namespace {
@@ -22,14 +23,9 @@ TEST(Environment, seconds_are_whole_numbers_of_text) {
   }
   for (const char* text : {"10m", "abc", "0", "-1", "inf", "nan", " 5", "5 "}) {
     ::setenv(kName, text, 1);
-    try {
-      seconds_from(kName, 25);
-      ADD_FAILURE() << text;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ExitCode::kUsage);
-      EXPECT_EQ(error.what(), std::string(kName) + " is '" + text +
-                                  "': use a number of seconds above 0, as in 600 or 0.5");
-    }
+    EXPECT_EQ(error_of([] { seconds_from(kName, 25); }, ExitCode::kUsage),
+              std::string(kName) + " is '" + text +
+                  "': use a number of seconds above 0, as in 600 or 0.5");
   }
   ::unsetenv(kName);
 }

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/thrown_test.h"
 
 namespace tilewave {
 namespace {
@@ -267,13 +268,8 @@ TEST_F(WholeFileTest, pipes_and_devices_are_written_directly) {
 TEST_F(WholeFileTest, what_cannot_be_written_is_a_resource_error) {
   for (const std::string& path : {std::string("/dev/full"), (folder_ / "no/where").string(),
                                   folder_.string(), folder_.string() + "/"}) {
-    try {
-      write_whole_file(path, "text");
-      ADD_FAILURE() << path;
-    } catch (const Error& e) {
-      EXPECT_EQ(e.code(), ExitCode::kResources);
-      EXPECT_TRUE(std::string(e.what()).starts_with(path + ": cannot write: ")) << e.what();
-    }
+    const auto message = error_of([&] { write_whole_file(path, "text"); }, ExitCode::kResources);
+    EXPECT_TRUE(message.starts_with(path + ": cannot write: ")) << message;
   }
   EXPECT_NO_THROW(check_writable(folder_ / "a", 1000));
   EXPECT_NO_THROW(check_writable("/dev/full", 1000));

@@ -13,6 +13,7 @@
 #include "gtest/gtest.h"
 #include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
+#include "tilewave/base/thrown_test.h"
 #include "tilewave/field/entropy.h"
 
 namespace tilewave::field::entropy_classes_test {
@@ -205,13 +206,7 @@ TEST(EntropyClasses, PlansRefuseWhatHasNoMeaning) {
   const auto refused = [](auto&& set) {
     EntropyOptions o;
     set(o);
-    try {
-      EntropyPlan(o, 10, 10);
-    } catch (const Error& e) {
-      EXPECT_EQ(e.code(), ExitCode::kUsage) << e.what();
-      return std::string(e.what());
-    }
-    return std::string();
+    return error_of([&] { EntropyPlan(o, 10, 10); }, ExitCode::kUsage);
   };
   for (const int constant : {-1, 16, 300}) {
     const auto set = [&](EntropyOptions& o) {

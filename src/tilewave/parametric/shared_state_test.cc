@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/thrown_test.h"
 #include "tilewave/parametric/gate_by_gate_test.h"
 #include "tilewave/parametric/on_ranks_test.h"
 
@@ -82,13 +83,8 @@ TEST(SharedState, exchanges_in_pieces) {
 
 TEST(SharedState, refusals) {
   on_ranks(3, [&](const std::shared_ptr<runtime::Ranks>& joined) {
-    try {
-      SharedState(Circuit(10), {}, {}, joined);
-      ADD_FAILURE();
-    } catch (const Error& error) {
-      EXPECT_NE(std::string(error.what()).find("3 processes cannot share a state of 10 qubits"),
-                std::string::npos);
-    }
+    expect_error([&] { SharedState(Circuit(10), {}, {}, joined); },
+                 "3 processes cannot share a state of 10 qubits", ExitCode::kUsage);
   });
   on_ranks(4, [&](const std::shared_ptr<runtime::Ranks>& joined) {
     EXPECT_THROW(SharedState(Circuit(5), {}, {}, joined), Error);

@@ -3,21 +3,12 @@
 
 #include <gtest/gtest.h>
 
-#include "tilewave/base/error.h"
+#include "tilewave/base/thrown_test.h"
 #include "tilewave/parametric/gate_by_gate_test.h"
 #include "tilewave/parametric/on_ranks_test.h"
 
 namespace tilewave::parametric {
 namespace {
-
-std::string error_of(const auto& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 struct Asked {
   Circuit circuit;
@@ -99,18 +90,18 @@ TEST(SplitFunction, shares_a_state) {
     }
     for (std::size_t k = 0; k < 12; ++k) EXPECT_NEAR(gradient[k], slopes[k], 1e-11);
     std::vector<std::complex<double>> states(3 * 32);
-    EXPECT_NE(error_of([&] { f.states(asked.rows(), states.data()); }).find("needs a whole state"),
-              std::string::npos);
+    expect_error([&] { f.states(asked.rows(), states.data()); }, "needs a whole state");
     const Asked starts(6, 3, true);
     EXPECT_NE(
         error_of([&] { f.expectations(starts.rows(), own.data()); }).find("an initial state needs"),
         std::string::npos);
     std::vector<double> values = asked.values;
     values[3] = ranks->rank() == 1 ? 0.5 : 0.25;
-    EXPECT_NE(error_of([&] {
-                f.expectations({values.data(), 3}, own.data());
-              }).find("rank 1 was given another"),
-              std::string::npos);
+    expect_error(
+        [&] {
+          f.expectations({values.data(), 3}, own.data());
+        },
+        "rank 1 was given another");
     f.expectations(asked.rows(), again.data());
     EXPECT_EQ(again, own);
   });

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/thrown_test.h"
 #include "tilewave/settings/device.h"
 #include "tilewave/settings/effort.h"
 #include "tilewave/settings/engine.h"
@@ -13,15 +14,7 @@
 namespace tilewave {
 namespace {
 
-std::string message_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::kUsage);
-    return error.what();
-  }
-  return {};
-}
+std::string message_of(const std::function<void()>& f) { return error_of(f, ExitCode::kUsage); }
 
 TEST(Settings, words_are_read_as_they_are_printed) {
   for (const auto p : {Precision::kSingle, Precision::kDouble})

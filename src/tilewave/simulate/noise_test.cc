@@ -8,6 +8,7 @@
 #include <random>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/thrown_test.h"
 #include "tilewave/circuit/noise_model.h"
 #include "tilewave/language/noise/json.h"
 #include "tilewave/simulate/branches.h"
@@ -346,12 +347,7 @@ TEST(Noise, WrongQuestionsAreRefused) {
   const auto error_of = [&](const std::function<void(Options&)>& change) {
     Options options = asking("auto", kChannels[0]);
     change(options);
-    try {
-      simulate(c, options);
-    } catch (const Error& error) {
-      return std::string(error.what());
-    }
-    return std::string();
+    return tilewave::error_of([&] { simulate(c, options); }, ExitCode::kUsage);
   };
   EXPECT_NE(error_of([](Options& o) {
               o.amplitudes = {{0, 1}};
@@ -367,7 +363,7 @@ TEST(Noise, WrongQuestionsAreRefused) {
               o.noise = nullptr;
             }).find("for circuits with noise channels"),
             std::string::npos);
-  EXPECT_EQ(error_of([](Options&) {}), "");
+  EXPECT_EQ(error_of([](Options&) {}), "no error");
 }
 
 }  // namespace

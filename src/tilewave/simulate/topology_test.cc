@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/thrown_test.h"
 #include "tilewave/circuit/families.h"
 #include "tilewave/statevec/plan/planner.h"
 
@@ -36,13 +37,7 @@ TEST(Topology, exchanges_are_priced_by_the_levels_they_cross) {
   for (const char* bad :
        {"hidden 2", "level a 3 100", "level a 4", "links 4", "pass -1", "level a 2 1 2", ""}) {
     std::ofstream(path) << bad << "\n";
-    try {
-      read_topology(path);
-      ADD_FAILURE() << bad;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ExitCode::kInput) << bad;
-      EXPECT_NE(std::string(error.what()).find(path), std::string::npos) << error.what();
-    }
+    expect_error([&] { read_topology(path); }, path, ExitCode::kInput);
   }
 }
 

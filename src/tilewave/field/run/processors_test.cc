@@ -1,4 +1,5 @@
 // Which processors are chosen by the cost model, and how an image is cut.
+#include "tilewave/base/thrown_test.h"
 #include "tilewave/field/run/entropy_runner.h"
 
 #include "gtest/gtest.h"
@@ -91,12 +92,8 @@ TEST(MapRunner, AutoAndSharing) {
   std::vector<float> values(16, 2.0f);
   runner.run(0, 2, values.data());
   for (const float v : values) EXPECT_EQ(v, 3.0f);
-  try {
-    MapRunner(e, MapOptions(), 8, 16, DeviceSet::parse("cpu+cuda:0"));
-    ADD_FAILURE();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::kUsage);
-  }
+  expect_error([&] { MapRunner(e, MapOptions(), 8, 16, DeviceSet::parse("cpu+cuda:0")); }, "",
+               ExitCode::kUsage);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 
 #include "tilewave/base/concat.h"
 #include "tilewave/base/error.h"
+#include "tilewave/base/thrown_test.h"
 
 namespace tilewave::formats {
 namespace {
@@ -36,13 +37,7 @@ class Npy : public ::testing::Test {
   std::string path(const char* name = "a.npy") const { return folder_ + "/" + name; }
   void put(const std::string& bytes) const { std::ofstream(path(), std::ios::binary) << bytes; }
   std::string error() const {
-    try {
-      read_npy(path());
-    } catch (const Error& e) {
-      EXPECT_EQ(e.code(), ExitCode::kInput);
-      return e.what();
-    }
-    return "no error";
+    return error_of([&] { read_npy(path()); }, ExitCode::kInput);
   }
   std::string folder_;
 };
@@ -139,14 +134,13 @@ TEST_F(Npy, an_unfinished_array_leaves_the_old_file) {
 TEST_F(Npy, a_full_disk_and_a_bad_path_are_resource_errors) {
   const std::vector<std::byte> bytes(1 << 20);
   for (const std::string target : {"/dev/full", "/nowhere/at/all.npy", "/"}) {
-    try {
-      write_npy(target, {NpyType::kUint8, {bytes.size()}}, bytes);
-      ADD_FAILURE() << target;
-    } catch (const Error& e) {
-      EXPECT_EQ(e.code(), ExitCode::kResources) << target;
-      EXPECT_TRUE(std::string(e.what()).starts_with(target)) << e.what();
-      EXPECT_EQ(std::string(e.what()).find('\n'), std::string::npos);
-    }
+    const auto message = error_of(
+        [&] {
+          write_npy(target, {NpyType::kUint8, {bytes.size()}}, bytes);
+        },
+        ExitCode::kResources);
+    EXPECT_TRUE(message.starts_with(target)) << message;
+    EXPECT_EQ(message.find('\n'), std::string::npos);
   }
 }
 

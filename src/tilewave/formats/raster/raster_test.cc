@@ -11,6 +11,7 @@
 
 #include "gtest/gtest.h"
 #include "tilewave/base/error.h"
+#include "tilewave/base/thrown_test.h"
 
 namespace tilewave::formats::raster_test {
 namespace {
@@ -26,15 +27,13 @@ void put(const std::string& path, const std::string& bytes) {
 }
 
 std::string input_error(const std::string& path, const RasterInfo* raw = nullptr) {
-  try {
-    const auto reader = open_raster(path, raw);
-    std::vector<char> row(static_cast<std::size_t>(reader->info().row_bytes()));
-    for (std::int64_t y = 0; y < reader->info().height; ++y) reader->read_rows(row.data(), 1);
-  } catch (const Error& e) {
-    EXPECT_EQ(e.code(), ExitCode::kInput) << e.what();
-    return e.what();
-  }
-  return "";
+  return error_of(
+      [&] {
+        const auto reader = open_raster(path, raw);
+        std::vector<char> row(static_cast<std::size_t>(reader->info().row_bytes()));
+        for (std::int64_t y = 0; y < reader->info().height; ++y) reader->read_rows(row.data(), 1);
+      },
+      ExitCode::kInput);
 }
 
 TEST(Raster, ComesBackAsWritten) {
@@ -104,10 +103,10 @@ TEST(Raster, DamagedFilesAreRefused) {
   for (const char* name : {"bad.png", "bad.tif", "bad.npy", "bad.pgm"}) {
     const std::string path = path_of(name);
     put(path, "");
-    EXPECT_NE(input_error(path), "") << name << " empty";
+    EXPECT_NE(input_error(path), "no error") << name << " empty";
     put(path, "this is no picture at all, whatever it is called");
-    EXPECT_NE(input_error(path), "") << name << " wrong magic";
-    EXPECT_NE(input_error(path_of("missing") + name), "") << name << " missing";
+    EXPECT_NE(input_error(path), "no error") << name << " wrong magic";
+    EXPECT_NE(input_error(path_of("missing") + name), "no error") << name << " missing";
   }
   RasterInfo info;
   info.width = info.height = 64;
@@ -120,7 +119,7 @@ TEST(Raster, DamagedFilesAreRefused) {
     writer->write_rows(pixels.data(), 64);
     writer->close();
     std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2);
-    EXPECT_NE(input_error(path, &info), "") << name;
+    EXPECT_NE(input_error(path, &info), "no error") << name;
   }
   EXPECT_THROW(open_raster(path_of("x.jpg")), Error);
   EXPECT_THROW(open_raster(path_of("cut.raw")), Error);  // its size is not known
@@ -170,14 +169,9 @@ TEST(Raster, TheStudysContainer) {
     const auto first = cut.next();
     char one;
     first->read_rows(&one, 1);
-    try {
-      cut.next();
-      ADD_FAILURE() << w << " x " << h;
-    } catch (const Error& e) {
-      EXPECT_EQ(e.code(), ExitCode::kInput);
-      EXPECT_NE(std::string(e.what()).find("record 2 of"), std::string::npos) << e.what();
-      EXPECT_NE(std::string(e.what()).find(std::to_string(left) + " are left"), std::string::npos);
-    }
+    const std::string message = error_of([&] { cut.next(); }, ExitCode::kInput);
+    EXPECT_NE(message.find("record 2 of"), std::string::npos) << message;
+    EXPECT_NE(message.find(std::to_string(left) + " are left"), std::string::npos) << message;
   }
   put(path, "");
   EXPECT_THROW(StudyReader(path).next(), Error);
@@ -240,14 +234,7 @@ TEST(Raster, WhatLiesBesideAReplacedFileGoes) {
       EXPECT_FALSE(std::filesystem::exists(path + ending)) << name << ending;
     EXPECT_FALSE(open_raster(path, &info)->info().masked) << name;
     std::filesystem::create_directory(path + ".msk");
-    try {
-      write(path, 7)->close();
-      ADD_FAILURE() << name;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ExitCode::kResources);
-      EXPECT_NE(std::string(error.what()).find(".msk: cannot be removed"), std::string::npos)
-          << error.what();
-    }
+    expect_error([&] { write(path, 7)->close(); }, ".msk: cannot be removed", ExitCode::kResources);
     std::filesystem::remove(path + ".msk");
   }
 }
@@ -399,7 +386,7 @@ TEST(Raster, HeadersOfOtherFormatsAreNotBelieved) {
   const auto writer = create_raster(path_of("wide.png"), wide);
   writer->write_rows(row.data(), 1);
   writer->close();
-  EXPECT_EQ(input_error(path_of("wide.png")), "");
+  EXPECT_EQ(input_error(path_of("wide.png")), "no error");
   RasterInfo raw;
   raw.width = raw.height = std::int64_t{1} << 32;
   put(path_of("claim.raw"), "");
@@ -413,7 +400,7 @@ TEST(Raster, HeadersOfOtherFormatsAreNotBelieved) {
         "{'descr': '<f8', 'fortran_order': False, 'shape': " + std::string(shape) + ", }";
     header.append(117 - header.size(), ' ');
     put(path_of("claim.npy"), std::string("\x93NUMPY\1\0", 8) + "v" + '\0' + header + "\nabc");
-    EXPECT_NE(input_error(path_of("claim.npy")), "") << shape;
+    EXPECT_NE(input_error(path_of("claim.npy")), "no error") << shape;
   }
 }
 

@@ -1,4 +1,5 @@
 #include "tilewave/formats/raster/tiff_files_test.h"
+#include "tilewave/base/thrown_test.h"
 
 #include <tiffio.h>
 
@@ -114,13 +115,7 @@ Read read(const std::string& path, int channel) {
 }
 
 std::string error_of(const std::string& path, int channel, ExitCode code) {
-  try {
-    read(path, channel);
-  } catch (const Error& e) {
-    EXPECT_EQ(e.code(), code) << e.what();
-    return e.what();
-  }
-  return "";
+  return tilewave::error_of([&] { read(path, channel); }, code);
 }
 
 }  // namespace tilewave::formats::raster_tiff_test

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/thrown_test.h"
 
 namespace tilewave::language {
 namespace {
@@ -24,13 +25,7 @@ PauliSum pauli_sum(std::string_view text, PauliOrder order = PauliOrder::kLastIs
 }
 
 std::string pauli_error(std::string_view text) {
-  try {
-    pauli_sum(text);
-  } catch (const Error& e) {
-    EXPECT_EQ(e.code(), ExitCode::kInput);
-    return std::string(e.what()).substr(0, std::string(e.what()).find('\n'));
-  }
-  return "no error";
+  return first_line(error_of([&] { pauli_sum(text); }, ExitCode::kInput));
 }
 
 TEST(PauliText, reads_dense_and_sparse_strings_in_one_sum) {

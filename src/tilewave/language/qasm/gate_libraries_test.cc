@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "tilewave/base/error.h"
+#include "tilewave/base/thrown_test.h"
 #include "tilewave/language/qasm2/qasm2.h"
 #include "tilewave/language/qasm3/qasm3.h"
 
@@ -17,12 +17,7 @@ using circuit::Circuit;
 using circuit::Op;
 
 std::string error(const std::string& text) {
-  try {
-    parse_qasm3(text, "f");
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
+  return error_of([&] { parse_qasm3(text, "f"); });
 }
 
 TEST(GateLibraries, gates_of_other_dialects_are_those_of_the_table) {

@@ -11,6 +11,7 @@
 #include <fstream>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/thrown_test.h"
 #include "tilewave/language/circuit_file.h"
 
 namespace tilewave::language {
@@ -33,14 +34,8 @@ class SourceFilesTest : public testing::Test {
   // Of a main file with this text.
   std::string error(const std::string& text) const {
     write("main.qasm", text);
-    try {
-      read_circuit_file(folder_ + "/main.qasm");
-    } catch (const Error& e) {
-      EXPECT_EQ(e.code(), ExitCode::kInput) << e.what();
-      const std::string all = e.what();
-      return all.substr(0, all.find('\n'));
-    }
-    return "no error";
+    return first_line(
+        error_of([&] { read_circuit_file(folder_ + "/main.qasm"); }, ExitCode::kInput));
   }
 
   std::string folder_;
@@ -81,12 +76,8 @@ TEST_F(SourceFilesTest, only_files_can_be_included) {
     EXPECT_NE(error(head + "include \"nowhere\";").find("No such file"), std::string::npos);
   }
   for (const std::string& head : kHeads) {
-    try {
-      parse_circuit(head + "include \"-\"; qreg q[1];", "<stdin>");
-      ADD_FAILURE();
-    } catch (const Error& e) {
-      EXPECT_NE(std::string(e.what()).find("-: only a file can be included"), std::string::npos);
-    }
+    expect_error([&] { parse_circuit(head + "include \"-\"; qreg q[1];", "<stdin>"); },
+                 "-: only a file can be included", ExitCode::kInput);
   }
 }
 
@@ -117,15 +108,10 @@ TEST_F(SourceFilesTest, what_does_not_fit_memory_is_no_fault_of_the_input) {
   if (problem) std::filesystem::resize_file(folder_ + "/large.inc", std::uintmax_t{1} << 42);
   for (const std::string& head : kHeads) {
     write("main.qasm", head + "\ninclude \"large.inc\"; qreg q[1];");
-    try {
-      read_circuit_file(folder_ + "/main.qasm");
-      ADD_FAILURE() << head;
-    } catch (const Error& e) {
-      EXPECT_EQ(e.code(), ExitCode::kResources) << head << e.what();
-      EXPECT_NE(std::string(e.what()).find("/main.qasm:3:9: "), std::string::npos) << e.what();
-      EXPECT_NE(std::string(e.what()).find("does not fit this machine's memory"),
-                std::string::npos);
-    }
+    const std::string message =
+        error_of([&] { read_circuit_file(folder_ + "/main.qasm"); }, ExitCode::kResources);
+    EXPECT_NE(message.find("/main.qasm:3:9: "), std::string::npos) << head << message;
+    EXPECT_NE(message.find("does not fit this machine's memory"), std::string::npos) << message;
   }
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/thrown_test.h"
 #include "tilewave/language/circuit_file.h"
 
 namespace tilewave::language {
@@ -48,13 +49,7 @@ TEST(QasmVersion, what_version_2_cannot_read_is_tried_as_version_3) {
     EXPECT_NO_THROW(parse_circuit(text, "t")) << text;
   }
   const auto error = [](const char* text) {
-    try {
-      parse_circuit(text, "t");
-    } catch (const Error& e) {
-      const std::string all = e.what();
-      return all.substr(0, all.find('\n'));
-    }
-    return std::string("no error");
+    return first_line(error_of([&] { parse_circuit(text, "t"); }));
   };
   // the error is that of the version it looks like
   EXPECT_EQ(error("qreg q[2]; hh q;"), "t:1:12: unknown gate 'hh': did you mean 'h'?");

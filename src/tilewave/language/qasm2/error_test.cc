@@ -6,6 +6,7 @@
 
 #include "tilewave/base/concat.h"
 #include "tilewave/base/error.h"
+#include "tilewave/base/thrown_test.h"
 #include "tilewave/language/circuit_file.h"
 #include "tilewave/language/qasm2/qasm2.h"
 #include "tilewave/language/text/source.h"
@@ -14,13 +15,7 @@ namespace tilewave::language::qasm2_error_test {
 namespace {
 
 std::string whole_error(const std::string& text) {
-  try {
-    parse_qasm2(text, "f.qasm");
-  } catch (const Error& e) {
-    EXPECT_EQ(e.code(), ExitCode::kInput) << text;
-    return e.what();
-  }
-  return "no error";
+  return error_of([&] { parse_qasm2(text, "f.qasm"); }, ExitCode::kInput);
 }
 
 std::string error(const std::string& text) {
@@ -181,14 +176,8 @@ TEST(Qasm2Error, files_that_are_no_text) {
   EXPECT_EQ(error(std::string("qreg q[1];\n\0x", 13)),
             "f.qasm:2:1: a NUL byte: this is not a text file (ASCII or UTF-8 is read)");
   for (const char* path : {"/tmp", "/nowhere/at/all"}) {
-    try {
-      read_circuit_file(path);
-      ADD_FAILURE();
-    } catch (const Error& e) {
-      EXPECT_EQ(e.code(), ExitCode::kInput);
-      EXPECT_TRUE(
-          std::string(e.what()).starts_with(std::string(path) + ": cannot read the file: "));
-    }
+    const std::string message = error_of([&] { read_circuit_file(path); }, ExitCode::kInput);
+    EXPECT_TRUE(message.starts_with(std::string(path) + ": cannot read the file: ")) << message;
   }
 }
 

@@ -1,7 +1,7 @@
 // Programs that are long, deep or expand without end: read, or refused before they cost anything.
 #include <gtest/gtest.h>
 
-#include "tilewave/base/error.h"
+#include "tilewave/base/thrown_test.h"
 #include "tilewave/language/qasm3/qasm3.h"
 
 namespace tilewave::language::qasm3_limits_test {
@@ -20,14 +20,7 @@ double angle(const std::string& body) {
 }
 
 std::string error(const std::string& text) {
-  try {
-    parse_qasm3(text, "f");
-  } catch (const Error& e) {
-    EXPECT_EQ(e.code(), ExitCode::kInput) << text.substr(0, 100);
-    const std::string all = e.what();
-    return all.substr(0, all.find('\n'));
-  }
-  return "no error";
+  return first_line(error_of([&] { parse_qasm3(text, "f"); }, ExitCode::kInput));
 }
 
 bool holds(const circuit::Condition& c, const std::vector<std::uint64_t>& bits) {

@@ -6,7 +6,7 @@
 #include <numbers>
 #include <random>
 
-#include "tilewave/base/error.h"
+#include "tilewave/base/thrown_test.h"
 #include "tilewave/language/circuit_file.h"
 
 namespace tilewave::language {
@@ -17,14 +17,7 @@ using circuit::GateId;
 using circuit::OpKind;
 
 std::string qsim_error(std::string_view text) {
-  try {
-    parse_qsim_text(text, "f");
-  } catch (const Error& e) {
-    EXPECT_EQ(e.code(), ExitCode::kInput);
-    const std::string what = e.what();
-    return what.substr(0, what.find('\n'));
-  }
-  return "no error";
+  return first_line(error_of([&] { parse_qsim_text(text, "f"); }, ExitCode::kInput));
 }
 
 TEST(QsimText, reads_every_gate) {

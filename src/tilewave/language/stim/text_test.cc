@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/thrown_test.h"
 #include "tilewave/language/stim/dem_text.h"
 
 namespace tilewave::language {
@@ -36,13 +37,8 @@ TEST(StimText, reads_files_of_other_editors_and_suggests_names) {
                       "f")
                 .instructions.size(),
             1u);
-  const auto error_of = [](const char* text) -> std::string {
-    try {
-      parse_stim(text, "f");
-    } catch (const Error& e) {
-      return e.what();
-    }
-    return "";
+  const auto error_of = [](const char* text) {
+    return tilewave::error_of([&] { parse_stim(text, "f"); });
   };
   EXPECT_TRUE(error_of("CNOTT 0 1")
                   .starts_with("f:1:1: unknown instruction 'CNOTT': did you mean "
@@ -141,14 +137,9 @@ TEST(StimText, gates_in_tags) {
 // Files that were named by mistake, or are another's, are refused without a word of them.
 TEST(StimText, other_files_are_not_shown) {
   const auto message_of = [](auto parse, const char* text, const char* name) {
-    try {
-      parse(text, name);
-    } catch (const Error& e) {
-      EXPECT_EQ(e.code(), ExitCode::kInput);
-      return std::string(e.what());
-    }
-    ADD_FAILURE() << text;
-    return std::string();
+    const std::string message = error_of([&] { parse(text, name); }, ExitCode::kInput);
+    EXPECT_NE(message, "no error") << text;
+    return message;
   };
   for (const char* text :
        {"secret:x:0:0::/root:/bin/sh\n", "password secret\n", "{\"key\": \"secret\"}",
@@ -173,15 +164,10 @@ TEST(StimText, other_files_are_not_shown) {
 
 TEST(StimText, errors_say_where) {
   for (const Bad& bad : kBad) {
-    try {
-      parse_stim(bad.text, "f");
-      ADD_FAILURE() << bad.text;
-    } catch (const Error& e) {
-      EXPECT_EQ(e.code(), ExitCode::kInput);
-      EXPECT_EQ(std::string(e.what()).rfind("f:" + std::string(bad.where) + ":", 0), 0u)
-          << bad.text << " -> " << e.what();
-      EXPECT_NE(std::string(e.what()).find('^'), std::string::npos);
-    }
+    const std::string message = error_of([&] { parse_stim(bad.text, "f"); }, ExitCode::kInput);
+    EXPECT_TRUE(message.starts_with("f:" + std::string(bad.where) + ":"))
+        << bad.text << " -> " << message;
+    EXPECT_NE(message.find('^'), std::string::npos);
   }
 }
 

@@ -11,17 +11,13 @@
 #include <thread>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/thrown_test.h"
 
 namespace tilewave::language {
 namespace {
 
 std::string error_at(std::string_view text, std::size_t offset) {
-  try {
-    fail_at({"f", text}, offset, "problem");
-  } catch (const Error& e) {
-    EXPECT_EQ(e.code(), ExitCode::kInput);
-    return e.what();
-  }
+  return error_of([&] { fail_at({"f", text}, offset, "problem"); }, ExitCode::kInput);
 }
 
 TEST(TextSource, points_at_lines_and_columns) {
@@ -82,12 +78,10 @@ TEST(TextSource, messages_hold_nothing_that_a_terminal_acts_on) {
   };
   for (const auto& c : cases) EXPECT_EQ(without_controls(c.text), c.shown);
   EXPECT_EQ(error_at("a\x1b[1mb\xC3 c", 4), "f:1:5: problem\na [1mb? c\n    ^");
-  try {
-    fail_at({"n\x1bq", "x"}, 0, "unknown '\x1b[0m\n\xFF'");
-    ADD_FAILURE();
-  } catch (const Error& e) {
-    EXPECT_STREQ(e.what(), "n q:1:1: unknown ' [0m ?'\nx\n^");
-  }
+  EXPECT_EQ(error_of([] {
+              fail_at({"n\x1bq", "x"}, 0, "unknown '\x1b[0m\n\xFF'");
+            }),
+            "n q:1:1: unknown ' [0m ?'\nx\n^");
 }
 
 TEST(TextSource, messages_are_short_however_long_their_parts_are) {
@@ -130,16 +124,9 @@ TEST(TextSource, a_file_beyond_memory_is_refused_with_its_size) {
   for (int bits = 42; bits <= 46; ++bits) {  // 4 TiB and more, of which nothing is on the disk
     std::filesystem::resize_file(path, std::uintmax_t{1} << bits, problem);
     if (problem) break;  // the largest file of this file system was tried
-    try {
-      read_text_file(path);
-      FAIL() << "2^" << bits << " bytes were read";
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ExitCode::kResources);
-      EXPECT_NE(std::string(error.what())
-                    .find("a text of " + std::to_string(1 << (bits - 40)) + " TiB or more"),
-                std::string::npos)
-          << error.what();
-    }
+    expect_error([&] { read_text_file(path); },
+                 "a text of " + std::to_string(1 << (bits - 40)) + " TiB or more",
+                 ExitCode::kResources);
   }
   std::filesystem::remove(path);
 }

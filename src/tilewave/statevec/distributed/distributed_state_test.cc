@@ -11,6 +11,7 @@
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
+#include "tilewave/base/thrown_test.h"
 #include "tilewave/circuit/families.h"
 #include "tilewave/runtime/memory.h"
 #include "tilewave/statevec/block_places.h"
@@ -427,12 +428,8 @@ TEST(Distributed, memory_is_the_state_and_a_ring) {
 
 TEST(Distributed, ranks_that_cannot_share_a_state_are_an_error) {
   for (const auto& [ranks, n] : {std::pair{3, 10}, {8, 3}, {0, 4}, {4, 1}}) {
-    try {
-      make_logical_state(n, Precision::kDouble, 1, ranks);
-      ADD_FAILURE() << ranks;
-    } catch (const Error& e) {
-      EXPECT_EQ(e.code(), ExitCode::kUsage);
-    }
+    expect_error([&] { make_logical_state(n, Precision::kDouble, 1, ranks); }, "",
+                 ExitCode::kUsage);
   }
 }
 

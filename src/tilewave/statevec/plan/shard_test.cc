@@ -9,6 +9,7 @@
 #include <random>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/thrown_test.h"
 #include "tilewave/circuit/families.h"
 #include "tilewave/statevec/testing/reference.h"
 
@@ -228,13 +229,7 @@ TEST(Shard, too_many_ranks_are_an_error) {
   c.add_gate(circuit::GateId::kH, {0});
   PlanOptions options;
   options.cost.shard_bits = 3;
-  try {
-    make_plan(c, options);
-    ADD_FAILURE() << "nothing was thrown";
-  } catch (const Error& e) {
-    EXPECT_EQ(e.code(), ExitCode::kUsage);
-    EXPECT_NE(std::string(e.what()).find("at most 4"), std::string::npos) << e.what();
-  }
+  expect_error([&] { make_plan(c, options); }, "at most 4", ExitCode::kUsage);
 }
 
 }  // namespace
