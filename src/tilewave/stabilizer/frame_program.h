@@ -124,6 +124,10 @@ TW_HD Index ring_row(Index record, Index ring) {
 constexpr bool is_of_leaked_shots(FrameCode code) {
   return (code >= FrameCode::kSeal && code <= FrameCode::kFlag) || code == FrameCode::kGateSpread;
 }
+/// Any operation on the third row of slots.
+constexpr bool is_of_leakage(FrameCode code) {
+  return (code >= FrameCode::kLeak && code <= FrameCode::kFlag) || code == FrameCode::kGateSpread;
+}
 
 enum class FrameOutput : std::uint8_t { kRecords, kDetectors };
 
