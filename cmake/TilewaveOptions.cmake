@@ -1,4 +1,4 @@
-# Compiler settings shared by every room: C++20, warnings as errors, OpenMP, optional sanitizers, optional CUDA.
+# Compiler settings shared by every module: C++20, warnings as errors, OpenMP, optional sanitizers, optional CUDA.
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
@@ -7,7 +7,7 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
 endif()
 # Parsers and planners are as fast with -O2 and build an eighth faster; what loops over amplitudes,
-# shots or pixels asks for more (tw_room LOOPS, or tw_loops for some files of a room).
+# shots or pixels asks for more (tw_module LOOPS, or tw_loops for some files of a module).
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 
 # Who packages with a compiler of their own wants no error of a warning that GCC 12 does not have.
@@ -24,7 +24,7 @@ endif()
 add_library(tw_options INTERFACE)
 target_compile_options(tw_options INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow ${TW_WERROR_FLAG}>
-  $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-unknown-warning-option>)  # rooms silence some warnings that only GCC has
+  $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-unknown-warning-option>)  # modules silence some warnings that only GCC has
 if(TW_UNITY)  # large sources: collecting the compiler's garbage takes a twentieth of its time
   target_compile_options(tw_options INTERFACE
     "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=ggc-min-heapsize=524288>")
@@ -44,7 +44,7 @@ endif()
 
 find_package(OpenMP REQUIRED COMPONENTS CXX)
 
-# CUDA: found automatically; an absent back end links the stub of each room and says so at run time. pip, for whom it takes
+# CUDA: found automatically; an absent back end links the stub of each module and says so at run time. pip, for whom it takes
 # several times as long, builds it only where there is a GPU.
 set(TW_HAVE_CUDA OFF)
 set(devices "")  # the architectures of the GPUs here, such as 90

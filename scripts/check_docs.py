@@ -4,7 +4,7 @@
   links       every relative link of a document leads to a file, and its #anchor to a heading there
   files       every source file that a document names in backquotes is there (pages of one day are not asked)
   variables   docs/environment.md names every TILEWAVE_* variable that the source reads, and no others
-  rooms       the tables of docs/tour.md name every folder of src/tilewave, tests and bench, and no others
+  modules     the tables of docs/tour.md name every folder of src/tilewave, tests and bench, and no others
   notebook    a page is named YYYY-MM-DD-topic.md, begins with its date, machine and commands, and is in the index
   version     the version is that of CMakeLists.txt wherever it stands
   glossary    no word is defined twice in one table, and the names "in the code" (before an arrow) are in the tree
@@ -92,7 +92,7 @@ def folders(root, top):
             and any(f.is_file() for f in path.iterdir())}
 
 
-def check_rooms(root):
+def check_modules(root):
     page = root / "docs" / "tour.md"
     named = set()
     for line in page.read_text().splitlines():
@@ -175,7 +175,7 @@ def check_decisions(root):
 
 def main():
     root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).resolve().parent.parent).resolve()
-    checks = (check_links, check_files, check_variables, check_rooms, check_notebook, check_version, check_glossary,
+    checks = (check_links, check_files, check_variables, check_modules, check_notebook, check_version, check_glossary,
               check_decisions)
     problems = [problem for check in checks for problem in check(root)]
     print("\n".join(problems + [f"documents: {len(documents(root))} pages, {len(problems)} problem(s)"]))

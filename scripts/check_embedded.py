@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """check_embedded.py [ROOT]: GPU kernels that are compiled at run time find every header that they include.
 
-Their sources are embedded in the program, from the lists `jit_files` of ROOMS' CMakeLists.txt. A header that is
+Their sources are embedded in the program, from the lists `jit_files` of MODULES' CMakeLists.txt. A header that is
 missing there would be noticed on a GPU only, where passes would stay with the interpreter. Where the compiler library NVRTC
 is installed, the headers are compiled as the program has them compiled; that takes no GPU.
 """
@@ -21,8 +21,8 @@ def load_compiler():
     return None
 
 
-# the room, and what its sources include
-ROOMS = {"statevec": "tilewave/statevec/cuda/jit_kernel.cuh", "parametric": "tilewave/parametric/cuda/compiled_strings.cuh"}
+# the module, and what its sources include
+MODULES = {"statevec": "tilewave/statevec/cuda/jit_kernel.cuh", "parametric": "tilewave/parametric/cuda/compiled_strings.cuh"}
 
 
 def compile_problems(root, headers, first):
@@ -54,32 +54,32 @@ def compile_problems(root, headers, first):
     return log.value.decode(errors="replace")
 
 
-def check_room(root, room, first):
-    text = (root / "src/tilewave" / room / "CMakeLists.txt").read_text()
+def check_module(root, module, first):
+    text = (root / "src/tilewave" / module / "CMakeLists.txt").read_text()
     files = ["tilewave/" + name for name in re.search(r"set\(jit_files ([^)]*)\)", text)[1].split()]
     problems, headers = 0, {}
     for name in files:
         path = next((root / top / name for top in ("include", "src") if (root / top / name).exists()), None)
         if path is None:
-            print(f"jit_files of {room} names {name}, which does not exist")
+            print(f"jit_files of {module} names {name}, which does not exist")
             problems += 1
             continue
         headers[name] = path.read_text()
         for included in re.findall(r'^\s*#\s*include\s*"(tilewave/[^"]+)"', headers[name], re.M):
             if included not in files:
-                print(f"{path.relative_to(root)} includes {included}: add it to jit_files of {room}")
+                print(f"{path.relative_to(root)} includes {included}: add it to jit_files of {module}")
                 problems += 1
     said = compile_problems(root, headers, first) if not problems else None
     if said:
         print(said)
         problems += 1
-    print(f"embedded: {room}, {len(files)} files, {'not compiled: no NVRTC' if said is None else 'compiled'}, {problems} problems")
+    print(f"embedded: {module}, {len(files)} files, {'not compiled: no NVRTC' if said is None else 'compiled'}, {problems} problems")
     return problems + (not files)
 
 
 def main():
     root = Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
-    return 1 if sum(check_room(root, room, first) for room, first in ROOMS.items()) else 0
+    return 1 if sum(check_module(root, module, first) for module, first in MODULES.items()) else 0
 
 
 if __name__ == "__main__":

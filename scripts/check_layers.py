@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""check_layers.py [ROOT]: arrows between the rooms of src/tilewave point down only.
+"""check_layers.py [ROOT]: arrows between the modules of src/tilewave point down only.
 
     [5]  api   cli   python   quest
     [4]  simulate
@@ -8,11 +8,12 @@
     [1]  settings   circuit   runtime
     [0]  base
 
-A room may include itself and rooms of lower levels; rooms of one level never see each other. Folders, those inside a
-room too, include each other in no circle (test files aside). Also:
+A module may include itself and modules of lower levels; modules of one level never see each other. Folders, those inside a
+module too, include each other in no circle (test files aside). Also:
 no `#if` for a back end outside runtime/ (and the few headers of host-device arithmetic), none for a processor
 outside cpu/ folders, no third party in headers
-(a *-inl.h belongs to source files that need it and may use Highway, intrinsics or nanobind, a *_test.h GoogleTest; device headers may use CUDA), headers are
+(a *-inl.h belongs to source files that need it and may use Highway, intrinsics or nanobind, a *_test.h GoogleTest; device headers may
+use CUDA), headers are
 guarded by #pragma once and open no namespace for their users.
 """
 import re
@@ -52,17 +53,17 @@ def is_standard(name):
 
 def check_file(path, inside):
     """Yields (line number, problem) for one file; `inside` is its path below src/tilewave."""
-    room = inside.parts[0]
+    module = inside.parts[0]
     inline = path.name.endswith("-inl.h")
-    if room not in LEVELS:
-        yield 1, f"room '{room}' has no level: add it to scripts/check_layers.py"
+    if module not in LEVELS:
+        yield 1, f"module '{module}' has no level: add it to scripts/check_layers.py"
         return
     guarded = False
     for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
         guarded |= line.startswith("#pragma once")
-        if (room != "runtime" and str(inside) not in BACK_END_EXEMPT and BACK_END.match(line.strip())):
+        if (module != "runtime" and str(inside) not in BACK_END_EXEMPT and BACK_END.match(line.strip())):
             yield number, "#if for a back end outside runtime/: make it a folder with a stub"
-        if (room != "runtime" and "cpu" not in inside.parts and str(inside) not in BACK_END_EXEMPT
+        if (module != "runtime" and "cpu" not in inside.parts and str(inside) not in BACK_END_EXEMPT
                 and PROCESSOR.match(line.strip())):
             yield number, "#if for a processor outside cpu/ and runtime/"
         if (path.suffix in HEADERS and str(inside) not in NAMESPACE_EXEMPT
@@ -77,19 +78,19 @@ def check_file(path, inside):
         name = own or other
         if name.startswith("tilewave/"):
             target = name.split("/")[1]
-            if target == room or target in SHARED or (room == "api" and target.endswith(".h")):
+            if target == module or target in SHARED or (module == "api" and target.endswith(".h")):
                 continue
             if target.endswith(".h"):
                 yield number, f"'{name}' is a public header: inside it is for api/ only"
                 continue
             if target not in LEVELS:
-                yield number, f"include of unknown room '{target}'"
-            elif LEVELS[target] > LEVELS[room]:
-                yield number, f"arrow points up: {room} [{LEVELS[room]}] -> {target} [{LEVELS[target]}]"
-            elif LEVELS[target] == LEVELS[room]:
-                yield number, f"arrow points sideways: {room} -> {target}, both on level {LEVELS[room]}"
+                yield number, f"include of unknown module '{target}'"
+            elif LEVELS[target] > LEVELS[module]:
+                yield number, f"arrow points up: {module} [{LEVELS[module]}] -> {target} [{LEVELS[target]}]"
+            elif LEVELS[target] == LEVELS[module]:
+                yield number, f"arrow points sideways: {module} -> {target}, both on level {LEVELS[module]}"
         elif path.suffix in HEADERS and not is_standard(name) and not (path.parent / name).exists():
-            device = path.suffix == ".cuh" or "cuda" in inside.parts or room == "runtime"
+            device = path.suffix == ".cuh" or "cuda" in inside.parts or module == "runtime"
             allowed = (inline and name.startswith(("hwy/", "nanobind/", "immintrin.h"))) or (is_test(path) and name.startswith("gtest/"))
             if not allowed and not (device and CUDA_HEADER.match(name)):
                 yield number, f"third-party include <{name}> in a header: keep it in a source file"

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """habits.py STEP SOURCE: what continuous integration does beside the tests, each a step of its own.
 
-  clang       builds the library and the tests of its rooms with clang, warnings as errors, into build/clang (preset clang)
+  clang       builds the library and the tests of its modules with clang, warnings as errors, into build/clang (preset clang)
   sanitizers  runs these tests with the address and undefined-behaviour sanitizers of that build; any report fails
-  coverage    prints which share of each room's lines they ran
+  coverage    prints which share of each module's lines they ran
   cuda        compiles a few files of the CUDA back end for one architecture
 
 77 means skipped: the tool is not installed.
@@ -26,12 +26,12 @@ PROFILES = BUILD / "profiles"
 JOBS = int(os.environ.get("TW_JOBS", os.cpu_count()))
 TOOLS = ["clang++-14", "llvm-symbolizer-14", "llvm-profdata-14", "llvm-cov-14"]
 PACKAGES = "apt-get install clang-14 llvm-14 libclang-rt-14-dev libomp-14-dev"
-# The programs that plan and run circuits and images are not run with sanitizers, which takes many minutes. Those of other rooms are, new ones too.
+# The programs that plan and run circuits and images are not run with sanitizers, which takes many minutes. Those of other modules are, new ones too.
 NOT_RUN = {"test_api", "test_field", "test_simulate", "test_statevec"}
 # Of the programs that are run, these tests are left out (patterns of --gtest_filter), since each takes minutes with sanitizers.
 LEFT_OUT = ["Qasm3Limits.*", "Qasm3.one_message_for_each_mistake", "ReferenceSample.does_not_depend_on_how_many_are_measured_together",
             "ShotLists.are_those_of_plain_writers"]
-# Of three rooms, since all of them take many minutes, and what no test runs.
+# Of three modules, since all of them take many minutes, and what no test runs.
 CUDA_FILES = ["src/tilewave/runtime/cuda/device_bandwidth.cu", "src/tilewave/stabilizer/cuda/frame_run.cu",
               "src/tilewave/statevec/cuda/cuda_sweep.cu", "bench/fields/fields_gpu.cu"]
 TIMING_PROGRAMS = ["tests/gpu/gpu_bench.cc", "tests/gpu/multi_gpu.cc", "tests/gpu/tile_timing.cc", "tests/stabilizer/gpu_rates.cc"]
@@ -54,11 +54,11 @@ def run(*command, **options):
 def build_with_clang():
     run("cmake", "--preset", "clang", cwd=SOURCE)
     run("ninja", "-C", BUILD, f"-j{JOBS}")
-    print(f"clang: {len(test_programs())} test programs and their rooms compile without a warning")
+    print(f"clang: {len(test_programs())} test programs and their modules compile without a warning")
 
 
 def test_programs():
-    """The test programs of the rooms."""
+    """The test programs of the modules."""
     listed = json.loads(run("ctest", "--test-dir", BUILD, "--show-only=json-v1"))
     return sorted({Path(test["command"][0]) for test in listed["tests"] if Path(test["command"][0]).parent.is_relative_to(BUILD)})
 
@@ -116,17 +116,17 @@ def print_coverage():
     programs = programs_to_run()
     objects = [word for program in programs[1:] for word in ("-object", program)]
     exported = run("llvm-cov-14", "export", "-summary-only", f"-instr-profile={merged}", programs[0], *objects)
-    rooms = {}  # lines that ran, lines
+    modules = {}  # lines that ran, lines
     for file in json.JSONDecoder().raw_decode(exported, exported.index("{"))[0]["data"][0]["files"]:
         found = re.search(r"/(?:src/tilewave/(\w+)|(include)/tilewave)/", file["filename"])
         if found and not file["filename"].endswith("_test.cc"):
-            covered, count = rooms.get(found[1] or found[2], (0, 0))
+            covered, count = modules.get(found[1] or found[2], (0, 0))
             lines = file["summary"]["lines"]
-            rooms[found[1] or found[2]] = covered + lines["covered"], count + lines["count"]
-    rooms["all"] = tuple(map(sum, zip(*rooms.values())))
-    print(f"{'room':<12} {'lines':>7} {'ran':>7}")
-    for room, (covered, count) in rooms.items():
-        print(f"{room:<12} {count:>7} {100 * covered / count:>6.1f}%")
+            modules[found[1] or found[2]] = covered + lines["covered"], count + lines["count"]
+    modules["all"] = tuple(map(sum, zip(*modules.values())))
+    print(f"{'module':<12} {'lines':>7} {'ran':>7}")
+    for module, (covered, count) in modules.items():
+        print(f"{module:<12} {count:>7} {100 * covered / count:>6.1f}%")
 
 
 def compile_cuda():

@@ -1,5 +1,5 @@
 // Errors: always-on checks, thrown with an exit code and the place in the source. The message is
-// one line: what is wrong (why it matters): what to do. Rooms below the front ends never print or
+// one line: what is wrong (why it matters): what to do. Modules below the front ends never print or
 // exit. Front ends do: cli/main.cc and, for programs of the QuEST API, quest/core/error_handler.cc
 // print the message and end the process with the code; Python raises an exception.
 #pragma once

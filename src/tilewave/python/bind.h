@@ -1,4 +1,4 @@
-// The pieces of the Python module tilewave._core, one function a room.
+// The pieces of the Python module tilewave._core, one function per module of the library.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The functions that add each room's part to the module; included by its source files only.
+// The functions that add each module's part to Python's; included by its source files only.
 #pragma once
 
 #include <nanobind/nanobind.h>

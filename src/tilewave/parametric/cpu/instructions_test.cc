@@ -1,4 +1,4 @@
-// Runs the tests of this room with another instruction set than the machine's best one: that of
+// Runs the tests of this module with another instruction set than the machine's best one: that of
 // TILEWAVE_TEST_INSTRUCTIONS: avx2 (the program skips where the machine has it not), or base.
 #include <gtest/gtest.h>
 #include <hwy/targets.h>

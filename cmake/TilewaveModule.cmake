@@ -1,4 +1,4 @@
-# tw_room(NAME [UNITY] [LOOPS] [STRICT_FP] [EXCLUDE regex] DEPENDS rooms... [PRIVATE libs...]): a static library tilewave_NAME of every source
+# tw_module(NAME [UNITY] [LOOPS] [STRICT_FP] [EXCLUDE regex] DEPENDS modules... [PRIVATE libs...]): a static library tilewave_NAME of every source
 # in the folder but those excluded, and
 # its unit tests (*_test.cc beside the code) as one program test_NAME. Back ends are folders: cpu/ always; cuda/*.cu where
 # CUDA is on, otherwise cuda/*_stub.cc. UNITY: with TW_UNITY its sources are compiled a few together, which makes a first
@@ -30,15 +30,15 @@ function(tw_embed source inc)
     COMPILE_OPTIONS "-I${CMAKE_CURRENT_BINARY_DIR}")
 endfunction()
 
-function(tw_room name)
-  cmake_parse_arguments(ROOM "UNITY;LOOPS;STRICT_FP" "EXCLUDE" "DEPENDS;PRIVATE" ${ARGN})
+function(tw_module name)
+  cmake_parse_arguments(MODULE "UNITY;LOOPS;STRICT_FP" "EXCLUDE" "DEPENDS;PRIVATE" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cc)
   file(GLOB_RECURSE device CONFIGURE_DEPENDS *.cu)
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
   list(FILTER sources EXCLUDE REGEX "(_test|_bench|_main)\\.cc$|/mpi/")  # mpi/ is a module of its own
-  if(ROOM_EXCLUDE)
-    list(FILTER sources EXCLUDE REGEX "${ROOM_EXCLUDE}")
+  if(MODULE_EXCLUDE)
+    list(FILTER sources EXCLUDE REGEX "${MODULE_EXCLUDE}")
   endif()
   if(TW_HAVE_CUDA)
     list(FILTER sources EXCLUDE REGEX "_stub\\.cc$")
@@ -53,24 +53,24 @@ function(tw_room name)
   set(lib tilewave_${name})
   if(sources)
     add_library(${lib} STATIC ${sources})
-    set(headers rooms)  # precompiled headers carry such options into what uses them
-    if(ROOM_STRICT_FP)
+    set(headers modules)  # precompiled headers carry such options into what uses them
+    if(MODULE_STRICT_FP)
       string(PREPEND headers strict_)
       target_compile_options(${lib} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>)
     endif()
-    if(ROOM_LOOPS)
+    if(MODULE_LOOPS)
       string(PREPEND headers loops_)
       target_compile_options(${lib} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O3>)
     endif()
-    if(ROOM_UNITY)
+    if(MODULE_UNITY)
       tw_unity(${lib})
     endif()
     set(scope PUBLIC)
     target_include_directories(${lib} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
                                $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>
                                $<INSTALL_INTERFACE:include>)
-    target_link_libraries(${lib} PRIVATE $<BUILD_INTERFACE:tw_options> ${ROOM_PRIVATE} OpenMP::OpenMP_CXX)
-    tw_room_headers(${lib} ${headers})
+    target_link_libraries(${lib} PRIVATE $<BUILD_INTERFACE:tw_options> ${MODULE_PRIVATE} OpenMP::OpenMP_CXX)
+    tw_module_headers(${lib} ${headers})
     if(TW_HAVE_CUDA AND device)
       target_link_libraries(${lib} PUBLIC CUDA::cudart_static)
       target_compile_options(${lib} PRIVATE
@@ -83,15 +83,15 @@ function(tw_room name)
                                $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>
                                $<INSTALL_INTERFACE:include>)
   endif()
-  foreach(dep ${ROOM_DEPENDS})
+  foreach(dep ${MODULE_DEPENDS})
     target_link_libraries(${lib} ${scope} tilewave_${dep})
   endforeach()
   if(TW_BUILD_TESTS AND tests AND GTest_FOUND)
-    tw_test(test_${name} SOURCES ${tests} DEPENDS ${name} PRIVATE ${ROOM_PRIVATE})
+    tw_test(test_${name} SOURCES ${tests} DEPENDS ${name} PRIVATE ${MODULE_PRIVATE})
   endif()
 endfunction()
 
-# tw_loops(files...): files of a room whose vectors fill the registers. They take no precompiled headers: with these GCC compiles by the
+# tw_loops(files...): files of a module whose vectors fill the registers. They take no precompiled headers: with these GCC compiles by the
 # headers' options, whatever the file's are. Registers that are renamed: GCC 12 copies fewer vectors.
 function(tw_loops)
   set_property(SOURCE ${ARGN} PROPERTY SKIP_PRECOMPILE_HEADERS ON)
@@ -139,20 +139,20 @@ function(tw_shared_headers group name)
   endif()
 endfunction()
 
-# tw_room_headers(TARGET GROUP): the standard headers of the rooms; with TW_UNITY only, so that other builds see what a file lacks.
-function(tw_room_headers name group)
+# tw_module_headers(TARGET GROUP): the standard headers of the modules; with TW_UNITY only, so that other builds see what a file lacks.
+function(tw_module_headers name group)
   if(TW_UNITY)
     tw_shared_headers(${group} ${name} <algorithm> <array> <bit> <cmath> <complex> <cstdint> <cstring> <functional> <limits>
                       <map> <memory> <numbers> <optional> <span> <string> <string_view> <unordered_map> <vector>)
   endif()
 endfunction()
 
-# tw_test(NAME SOURCES files... DEPENDS rooms... [PRIVATE libs...] [LABELS labels...]): a GoogleTest program known to ctest.
+# tw_test(NAME SOURCES files... DEPENDS modules... [PRIVATE libs...] [LABELS labels...]): a GoogleTest program known to ctest.
 function(tw_test name)
   cmake_parse_arguments(T "" "" "SOURCES;DEPENDS;PRIVATE;LABELS" ${ARGN})
   add_executable(${name} ${T_SOURCES})
   tw_unity(${name} 5)
-  target_compile_options(${name} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-Og>)  # the rooms are optimised, tests build fast
+  target_compile_options(${name} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-Og>)  # the modules are optimised, tests build fast
   target_link_libraries(${name} PRIVATE tw_options ${T_PRIVATE} OpenMP::OpenMP_CXX GTest::gtest GTest::gtest_main)
   foreach(dep ${T_DEPENDS})
     target_link_libraries(${name} PRIVATE tilewave_${dep})
