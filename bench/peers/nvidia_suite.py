@@ -61,14 +61,19 @@ def package(name):
         return importlib.import_module("nv_quantum_benchmarks" + name)
     except ImportError as problem:
         sys.exit(
-            f"error: nv_quantum_benchmarks is not usable: {problem}. Install it: git clone https://github.com/NVIDIA/cuQuantum && "
-            "pip install --no-deps ./cuQuantum/benchmarks, and psutil, scipy, networkx, nvtx and cupy"
+            f"error: nv_quantum_benchmarks is not usable: {problem}. Install it: "
+            "git clone https://github.com/NVIDIA/cuQuantum && pip install --no-deps ./cuQuantum/benchmarks, "
+            "and psutil, scipy, networkx, nvtx and cupy"
         )
 
 
+# Which of n qubits of a tilewave.Circuit is qubit k of the package, for each front end.
+PLACES = {"cirq": lambda k, n: n - 1 - k, "qiskit": lambda k, n: k}
+
+
 class TilewaveBackend:
-    """What the package calls: `preprocess_circuit` once, `run` for every repetition. `convert` makes a tilewave.Circuit of the
-    front end's, in whose order qubit k of the package is `place(k)` of n."""
+    """What the package calls: `preprocess_circuit` once, `run` for every repetition. `convert` makes a
+    tilewave.Circuit of the front end's; `place` is that front end's of PLACES."""
 
     def __init__(self, ngpus, ncpu_threads, precision, *, convert, place, on_gpu, **_):
         if ngpus != (1 if on_gpu else 0):
@@ -118,13 +123,10 @@ def back_ends():
         return from_cirq(circuit)
 
     made = {}
-    for front_end, convert, place in (
-        ("cirq", from_cirq, lambda k, n: n - 1 - k),
-        ("qiskit", tw.Circuit.from_qiskit, lambda k, n: k),
-    ):
+    for front_end, convert in (("cirq", from_cirq), ("qiskit", tw.Circuit.from_qiskit)):
         for on_gpu in (False, True):
 
-            def make(*arguments, convert=convert, place=place, on_gpu=on_gpu, **options):
+            def make(*arguments, convert=convert, place=PLACES[front_end], on_gpu=on_gpu, **options):
                 return TilewaveBackend(*arguments, convert=convert, place=place, on_gpu=on_gpu, **options)
 
             made[f"{front_end}-tilewave{'-cuda' if on_gpu else ''}"] = make, {
@@ -139,8 +141,8 @@ def back_ends():
 
 
 def register():
-    """Adds the back ends to the package's tables, before its command line is made of them. It tells by the beginning of a back end's
-    name which front ends go with it."""
+    """Adds the back ends to the package's tables, before its command line is made of them. It tells by the
+    beginning of a back end's name which front ends go with it."""
     backends, configurations = package(".backends").backends, package(".config").backends
     on_cpu = package(".run_interface").CPU_BACKENDS
     for name, (make, configuration) in back_ends().items():
@@ -153,8 +155,8 @@ def register():
 
 
 def state_of(peer, circuit):
-    """The final state of one of the package's back ends that is set up for statevector, by the simulator that it holds. The front
-    end's first qubit is the highest bit of an index for Cirq, the lowest for Qiskit."""
+    """The final state of one of the package's back ends that is set up for statevector, by the simulator that it
+    holds. The front end's first qubit is the highest bit of an index for Cirq, the lowest for Qiskit."""
     if not hasattr(peer, "transpiled_qc"):
         return np.asarray(peer.backend.simulate(peer.updated_circuit).final_state_vector)
     import qiskit
@@ -224,7 +226,7 @@ class Comparison:
         if not apart <= MOST_APART[self.a.precision]:
             sys.exit(f"error: {what}: the states are {apart:.1e} apart")
 
-        place = (lambda k, n: n - 1 - k) if FRONT_ENDS[peer_name] == "cirq" else (lambda k, n: k)
+        place = PLACES[FRONT_ENDS[peer_name]]
         pauli = list(self.rng.choice(list("IXYZ"), self.a.nqubits))
         mean = self.made(own_name, circuit, "expectation", pauli).run(circuit)["results"]
         if not abs(mean - expected(theirs, pauli, place)) <= 2 * MOST_APART[self.a.precision]:
@@ -242,7 +244,8 @@ class Comparison:
             p = float(np.take(probabilities, 1, axis).sum())
             if abs(bits[:, column].mean() - p) > 6 * (max(p * (1 - p), 1 / SHOTS) / SHOTS) ** 0.5:
                 sys.exit(
-                    f"error: {what}: qubit {qubit} is one in {bits[:, column].mean()} of {SHOTS} shots, its probability {p}"
+                    f"error: {what}: qubit {qubit} is one in {bits[:, column].mean()} of {SHOTS} shots, "
+                    f"its probability {p}"
                 )
         return apart
 

@@ -5,10 +5,18 @@ import json
 import os
 import sys
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
 ROOT = Path(os.environ["TILEWAVE_ROOT"])
+
+
+@pytest.fixture(autouse=True)
+def environment():
+    """The variables that main() sets for packages are those of the other tests again."""
+    with mock.patch.dict(os.environ):
+        yield
 
 
 @pytest.fixture(scope="module")

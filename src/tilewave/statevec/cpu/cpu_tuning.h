@@ -24,7 +24,7 @@ constexpr std::size_t kFirstLevelOfBlocks = std::size_t{48} << 10;
 constexpr int kBlockRowBitsDouble = 5, kTileRowBitsDouble = 10;
 constexpr int kBlockRowBitsSingle = 6, kTileRowBitsSingle = 10;
 /// Lifts by less are not weighted (low_weights.h): six of them leave the range of floats.
-constexpr double kLeastWeight = 1e-3;
+constexpr double kLeastWeightedLift = 1e-3;
 /// amplitudes (2^bits) of two tiles that strings with like flips share: 256 KiB each
 template <class T>
 constexpr int kObserveTileBits = sizeof(T) == sizeof(double) ? 14 : 15;

@@ -35,7 +35,7 @@ double weight_of(const Points& points, std::size_t k, int b) {
   const LayerStep<double>& lifts = *points[k].lifts;
   const double t = lifts.t[b];
   if (!points[k].after_phases || !points[k].lifts_bit(b) || (lifts.reflected >> b & 1)) return 0;
-  if (std::abs(t) < kLeastWeight || std::abs(t) >= 1) return 0;
+  if (std::abs(t) < kLeastWeightedLift || std::abs(t) >= 1) return 0;
   for (std::size_t next = k + 1; next < points.size(); ++next) {
     if (points[next].has_table()) return t;
     if (points[next].lifts_bit(b)) return 0;

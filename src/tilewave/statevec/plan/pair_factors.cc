@@ -10,7 +10,7 @@ namespace {
 using Matrix2x2 = std::array<cplx, 4>;
 
 constexpr double kMostTangent = 1 << 10;
-constexpr double kLeastWeight = 0x1p-32;  // what amplitudes are divided by meanwhile
+constexpr double kLeastPairWeight = 0x1p-32;  // what amplitudes are divided by meanwhile
 constexpr double kTolerance = 1e-13;      // of entries, against their factors
 
 double phase_of(cplx z) { return std::atan2(z.imag(), z.real()); }
@@ -75,7 +75,7 @@ std::optional<PairFactors> made_of(const Angles& x) {
   std::array<double, 4> weight{1, 1, 1, 1};
   bool fits = true;
   const auto check = [&](double tangent, double new_weight) {
-    fits &= std::abs(tangent) <= kMostTangent && std::abs(new_weight) >= kLeastWeight;
+    fits &= std::abs(tangent) <= kMostTangent && std::abs(new_weight) >= kLeastPairWeight;
   };
   const auto rotate = [&](std::array<double, 4>& step, int i, int j, double cosine, double sine) {
     const double t = sine / cosine;

@@ -36,7 +36,7 @@ void narrow(std::vector<WirePass>& passes, const std::vector<Need>& needs, int t
 
 /// A lift multiplies amplitudes by up to sqrt(1 + t^2), and the factors of a matrix by what their
 /// scale lacks, which the pass divides out when it stores. In between they must stay in the range of
-/// the numbers (2^127, 2^1023), with room for the 2^32 inside a matrix (kLeastWeight in
+/// the numbers (2^127, 2^1023), with room for the 2^32 inside a matrix (kLeastPairWeight in
 /// pair_factors.cc).
 double growth_bits(const Action& action, const std::optional<PairFactors>& factors);
 double most_growth_bits(Precision precision);  ///< of a pass
