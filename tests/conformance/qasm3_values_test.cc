@@ -10,6 +10,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/base/philox.h"
+#include "tilewave/base/thrown_test.h"
 #include "tilewave/language/circuit_file.h"
 #include "tilewave/simulate/simulate.h"
 
@@ -40,14 +41,7 @@ std::string outcome(const std::string& program, const language::ProgramInputs& i
 }
 
 std::string error_of(const std::string& program, const language::ProgramInputs& inputs = {}) {
-  try {
-    outcome(program, inputs);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::kInput) << program;
-    const std::string what = error.what();
-    return what.substr(0, what.find('\n'));
-  }
-  return "no error";
+  return first_line(tilewave::error_of([&] { outcome(program, inputs); }, ExitCode::kInput));
 }
 
 // The notes that reading a program leaves.

@@ -16,6 +16,7 @@
 #include "stabilizer/random_circuit.h"
 #include "stabilizer/shot_counts.h"
 #include "tilewave/base/error.h"
+#include "tilewave/base/thrown_test.h"
 #include "tilewave/circuit/code_circuits.h"
 #include "tilewave/language/stim/dem_text.h"
 #include "tilewave/language/stim/text.h"
@@ -145,13 +146,11 @@ TEST(Faults, numbers_of_many_faults) {
   }
   EXPECT_NEAR(have_mean / mean, 1, 1e-11);
   EXPECT_NEAR(have_variance / variance, 1, 1e-11);
-  try {
-    FaultNumbers({{0.4, 1'000'000'000}, {0.3, 1'000'000'000}}, {});
-    FAIL() << "700 million faults";
-  } catch (const Error& e) {
-    EXPECT_EQ(e.code(), ExitCode::kResources);
-    EXPECT_NE(std::string(e.what()).find("7e+08 are expected"), std::string::npos) << e.what();
-  }
+  expect_error(
+      [] {
+        FaultNumbers({{0.4, 1'000'000'000}, {0.3, 1'000'000'000}}, {});
+      },
+      "7e+08 are expected", ExitCode::kResources);
 }
 
 TEST(Faults, words) {
@@ -445,12 +444,7 @@ TEST(Faults, what_cannot_be_drawn_is_refused) {
   const auto refused = [](const char* text, SampleOptions options) {
     const StabProgram program =
         lower(language::parse_stim(text), "c.stim", Rotations::kKeep, Leakage::kKeep);
-    try {
-      make_shot_source(program, options);
-    } catch (const Error& e) {
-      return std::string(e.what());
-    }
-    return std::string();
+    return error_of([&] { make_shot_source(program, options); });
   };
   SampleOptions options;
   options.faults = FaultRange{3, 3};

@@ -4,12 +4,12 @@
 
 #include <cmath>
 #include <cstdlib>
-#include <functional>
 #include <map>
 
 #include "stabilizer/enumerator.h"
 #include "stabilizer/random_leakage.h"
 #include "tilewave/base/error.h"
+#include "tilewave/base/thrown_test.h"
 #include "tilewave/language/stim/text.h"
 #include "tilewave/stabilizer/detections.h"
 #include "tilewave/stabilizer/error_analysis.h"
@@ -263,16 +263,6 @@ TEST(Leakage, a_circuit_whose_leakage_never_happens_has_the_records_of_one_witho
     EXPECT_FALSE(lower_text(of).has_leakage) << of;
     EXPECT_TRUE(sample(lower_text(of), options) == without) << of;
   }
-}
-
-std::string error_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  ADD_FAILURE() << "no error";
-  return "";
 }
 
 TEST(Leakage, what_cannot_be_run_is_refused) {

@@ -13,6 +13,7 @@
 #include "stabilizer/random_circuit.h"
 #include "stabilizer/shot_counts.h"
 #include "tilewave/base/error.h"
+#include "tilewave/base/thrown_test.h"
 #include "tilewave/language/stim/text.h"
 #include "tilewave/stabilizer/near_clifford/program.h"
 #include "tilewave/stabilizer/sample/sampler.h"
@@ -303,13 +304,8 @@ TEST(NearClifford, quarter_turns_are_clifford_gates) {
 
 // Whoever cannot run a rotation says so, and where.
 TEST(NearClifford, others_refuse_rotations) {
-  try {
-    lower(language::parse_stim("H 0\nR_XX(0.3) 0 1\nM 0\n"), "file");
-    FAIL();
-  } catch (const Error& e) {
-    EXPECT_EQ(e.code(), ExitCode::kInput);
-    EXPECT_TRUE(std::string(e.what()).starts_with("file:2: R_XX is no Clifford gate")) << e.what();
-  }
+  expect_error([] { lower(language::parse_stim("H 0\nR_XX(0.3) 0 1\nM 0\n"), "file"); },
+               "file:2: R_XX is no Clifford gate", ExitCode::kInput);
 }
 
 // A rotation whose sign noise may change is not added to one in front of the noise; k stays as small

@@ -14,7 +14,9 @@ namespace tilewave {
 /// The message of the Error that `call()` throws, which has this code if one is given; "no error"
 /// where there is none.
 template <class F>
-std::string error_of(F&& call, std::optional<ExitCode> code = {}) {
+std::string error_of(F&& call, std::optional<ExitCode> code = {},
+                     const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  const ::testing::ScopedTrace where(file, line, "the call that throws");
   try {
     call();
   } catch (const Error& error) {
@@ -26,8 +28,10 @@ std::string error_of(F&& call, std::optional<ExitCode> code = {}) {
 
 /// Expects `call()` to throw an Error with `words` in its message, and of this code if one is given.
 template <class F>
-void expect_error(F&& call, std::string_view words, std::optional<ExitCode> code = {}) {
-  const std::string message = error_of(call, code);
+void expect_error(F&& call, std::string_view words, std::optional<ExitCode> code = {},
+                  const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  const ::testing::ScopedTrace where(file, line, "the call that throws");
+  const std::string message = error_of(call, code, file, line);
   EXPECT_NE(message, "no error") << words;
   EXPECT_NE(message.find(words), std::string::npos) << message;
 }

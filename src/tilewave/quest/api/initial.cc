@@ -136,12 +136,7 @@ void setQuregToPauliHamil(Qureg qureg, PauliHamil hamil) {
 void cloneQureg(Qureg targetQureg, Qureg copyQureg) {
   call(__func__, [&] {
     Register &target = use(targetQureg, "targetQureg"), &copy = use(copyQureg, "copyQureg");
-    if (target.is_density() != copy.is_density()) {
-      fail(
-          "targetQureg and copyQureg are of different kinds: both must be state vectors, or both "
-          "density matrices",
-          Words::kDifferentTypes);
-    }
+    check_same_kind(target, copy, "targetQureg and copyQureg");
     check_same_size(target, copy, "targetQureg and copyQureg");
     if (&target == &copy) return;
     target.clone_from(copy);

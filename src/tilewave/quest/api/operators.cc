@@ -59,12 +59,7 @@ void fourier(Register& r, std::span<const Qubit> q) {
 
 void check_workspace(const Register& r, const Qureg& workspace) {
   Register& w = use(workspace, "workspace");
-  if (w.is_density() != r.is_density()) {
-    fail(
-        "workspace and qureg are of different kinds: both must be state vectors, or both density "
-        "matrices",
-        Words::kDifferentTypes);
-  }
+  check_same_kind(w, r, "workspace and qureg");
   check_same_size(r, w, "qureg and workspace");
 }
 
@@ -79,12 +74,7 @@ qreal expectation(Register& r, const tilewave::circuit::PauliSum& sum) {
 template <class Get>
 void apply_to(const Qureg& in, const Qureg& out, Get get) {
   Register &a = use(in, "inQureg"), &b = use(out, "outQureg");
-  if (a.is_density() != b.is_density()) {
-    fail(
-        "inQureg and outQureg are of different kinds: both must be state vectors, or both density "
-        "matrices",
-        Words::kDifferentTypes);
-  }
+  check_same_kind(a, b, "inQureg and outQureg");
   check_same_size(a, b, "inQureg and outQureg");
   apply_sum(a, get(a), b);
   b.log().comment("a sum of Pauli strings is applied here");

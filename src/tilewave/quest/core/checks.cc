@@ -77,6 +77,14 @@ void check_state_vector(const Register& r, const char* name, Words words) {
   }
 }
 
+void check_same_kind(const Register& a, const Register& b, const char* what) {
+  if (a.is_density() != b.is_density()) {
+    fail(std::string(what) +
+             " are of different kinds: both must be state vectors, or both density matrices",
+         Words::kDifferentTypes);
+  }
+}
+
 void check_same_size(const Register& a, const Register& b, const char* what) {
   if (a.num_qubits() != b.num_qubits()) {
     fail(std::string(what) + " have " + std::to_string(a.num_qubits()) + " and " +

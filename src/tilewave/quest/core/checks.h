@@ -30,6 +30,8 @@ void check_finite(double value, const char* name);
 void check_density(const Register& r, const char* name);
 void check_state_vector(const Register& r, const char* name,
                         Words words = Words::kOnlyStateVectors);
+/// Two state vectors, or two density matrices.
+void check_same_kind(const Register& a, const Register& b, const char* what);
 void check_same_size(const Register& a, const Register& b, const char* what);
 /// `words`: where it is a probability, but above `most`.
 void check_probability(double p, double most, const char* name, Words words = Words::kProbability);

@@ -8,6 +8,7 @@
 #include <numbers>
 #include <random>
 
+#include "tilewave/base/seeds_test.h"
 #include "tilewave/circuit/random_circuit.h"
 #include "tilewave/statevec/cpu/pass_costs.h"
 #include "tilewave/statevec/cpu/pass_runner.h"
@@ -43,9 +44,7 @@ class CpuState : public ::testing::TestWithParam<Precision> {
 };
 
 TEST_P(CpuState, random_circuits_give_the_state_of_their_gates) {
-  for (std::uint64_t seed = 0; seed < 120; ++seed) {
-    std::mt19937_64 random(seed);
-    SCOPED_TRACE("seed " + std::to_string(seed));
+  for_each_seed(120, [&](std::uint64_t, std::mt19937_64& random) {
     const int n = 1 + static_cast<int>(random() % 17);
     const circuit::Circuit c =
         testing::random_circuit(n, 1 + static_cast<int>(random() % 50), random);
@@ -83,7 +82,7 @@ TEST_P(CpuState, random_circuits_give_the_state_of_their_gates) {
     }
     ASSERT_LT(testing::max_difference(taken, expected), tolerance() * std::max(1.0, size))
         << "n = " << n;
-  }
+  });
 }
 
 // Matrices on pairs, most of them behind others and so applied by their factors, on every kind of
@@ -91,9 +90,7 @@ TEST_P(CpuState, random_circuits_give_the_state_of_their_gates) {
 // scales that factors leave.
 TEST_P(CpuState, matrices_on_pairs) {
   using circuit::GateId;
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    std::mt19937_64 random(seed);
+  for_each_seed(60, [&](std::uint64_t seed, std::mt19937_64& random) {
     const auto n = static_cast<circuit::Qubit>(seed % 4 ? 6 + random() % 6 : 15 + random() % 2);
     circuit::Circuit c(n);
     for (std::uint64_t k = 0; k < 3 * n; ++k) {
@@ -141,8 +138,7 @@ TEST_P(CpuState, matrices_on_pairs) {
       }
     }
     expect_state_of(c, random);
-    if (HasFailure()) return;
-  }
+  });
 }
 
 // Lifts and factors of matrices leave what they multiply to the end of their pass: together they stay
@@ -188,9 +184,7 @@ TEST_P(CpuState, flips_between_few_other_gates_move_amplitudes) {
   using circuit::GateId;
   static constexpr GateId kGates[] = {GateId::kCx, GateId::kCx,   GateId::kCx, GateId::kCx,
                                       GateId::kX,  GateId::kSwap, GateId::kH,  GateId::kT};
-  for (std::uint64_t seed = 0; seed < 24; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    std::mt19937_64 random(seed);
+  for_each_seed(24, [&](std::uint64_t seed, std::mt19937_64& random) {
     circuit::RandomCircuitOptions options;
     options.num_qubits = 15 + static_cast<std::uint32_t>(seed % 4);
     options.num_ops = 20 + static_cast<std::uint32_t>(random() % 60);
@@ -204,8 +198,7 @@ TEST_P(CpuState, flips_between_few_other_gates_move_amplitudes) {
       if (q != target && random() % 2) c.add_gate(GateId::kCx, {q, target});
     }
     expect_state_of(c, random);
-    if (HasFailure()) return;
-  }
+  });
 }
 
 // A few flips and rotations on states of one tile or a few: controlled X that is done while a tile
@@ -213,9 +206,7 @@ TEST_P(CpuState, flips_between_few_other_gates_move_amplitudes) {
 // places), outside the tile or the other way around, before lifts inside rows.
 TEST_P(CpuState, rows_that_start_at_their_own_places_while_a_tile_is_loaded) {
   using circuit::GateId;
-  for (std::uint64_t seed = 0; seed < 600; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    std::mt19937_64 random(seed);
+  for_each_seed(600, [&](std::uint64_t seed, std::mt19937_64& random) {
     const std::uint64_t n = seed % 20 ? 7 + random() % 4 : 15 + random() % 2;
     circuit::Circuit c(static_cast<std::uint32_t>(n));
     const auto any = [&](std::uint64_t first, std::uint64_t last) {
@@ -232,17 +223,14 @@ TEST_P(CpuState, rows_that_start_at_their_own_places_while_a_tile_is_loaded) {
     for (std::uint64_t k = 1 + random() % 4; k > 0; --k) turn();
     if (random() % 2) flip();
     expect_state_of(c, random);
-    if (HasFailure()) return;
-  }
+  });
 }
 
 // Layers of like lifts between chains of phases: weighted rows (low_weights.h), with
 // terms on bits outside tiles.
 TEST_P(CpuState, evolution_of_a_chain_gives_the_state_of_its_gates) {
   using circuit::GateId;
-  for (std::uint64_t seed = 0; seed < 24; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    std::mt19937_64 random(seed + 900);
+  for_each_seed(24, 900, [&](std::uint64_t seed, std::mt19937_64& random) {
     const auto n = static_cast<std::uint32_t>(7 + random() % 11);
     const auto angle = [&] { return 0.001 * static_cast<double>(random() % 6000) - 3; };
     const double along = angle(), around = angle();
@@ -260,16 +248,13 @@ TEST_P(CpuState, evolution_of_a_chain_gives_the_state_of_its_gates) {
       }
     }
     expect_state_of(c, random);
-    if (HasFailure()) return;
-  }
+  });
 }
 
 // Passes of such flips alone move rows in the state's own memory.
 TEST_P(CpuState, flips_of_high_bits_move_rows) {
   using circuit::GateId;
-  for (std::uint64_t seed = 0; seed < 24; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    std::mt19937_64 random(seed + 500);
+  for_each_seed(24, 500, [&](std::uint64_t seed, std::mt19937_64& random) {
     const int n = 12 + static_cast<int>(random() % 7);
     circuit::Circuit c;
     c.add_qreg("q", static_cast<std::uint32_t>(n));
@@ -282,17 +267,14 @@ TEST_P(CpuState, flips_of_high_bits_move_rows) {
     }
     if (seed % 3 == 0) c.add_gate(GateId::kSx, {0});  // a global phase and another pass
     expect_state_of(c, random);
-    if (HasFailure()) return;
-  }
+  });
 }
 
 // More positions than a tile has.
 TEST_P(CpuState, wide_passes_move_rows) {
   using circuit::GateId;
   std::size_t num_wide = 0;
-  for (std::uint64_t seed = 0; seed < 24; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    std::mt19937_64 random(seed + 900);
+  for_each_seed(24, 900, [&](std::uint64_t seed, std::mt19937_64& random) {
     const int n = 15 + static_cast<int>(random() % 4);
     circuit::Circuit c;
     c.add_qreg("q", static_cast<std::uint32_t>(n));
@@ -324,7 +306,7 @@ TEST_P(CpuState, wide_passes_move_rows) {
     state->run(plan, {});
     testing::apply_circuit(expected, c);
     ASSERT_LT(testing::max_difference(read_all(*state), expected), tolerance()) << explain(plan);
-  }
+  });
   EXPECT_GT(num_wide, 12u);
 }
 
@@ -332,9 +314,7 @@ TEST_P(CpuState, wide_passes_move_rows) {
 // such layers, and links inside rows. States of several tiles and of less than one.
 TEST_P(CpuState, layers_of_single_lifts_agree_with_their_gates) {
   using circuit::GateId;
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    std::mt19937_64 random(seed + 7000);
+  for_each_seed(60, 7000, [&](std::uint64_t seed, std::mt19937_64& random) {
     const int n = 7 + static_cast<int>(random() % 11);
     const auto angle = [&] { return 0.001 * static_cast<double>(random() % 6283); };
     std::vector<circuit::Qubit> order(n);
@@ -371,17 +351,14 @@ TEST_P(CpuState, layers_of_single_lifts_agree_with_their_gates) {
       }
     }
     expect_state_of(c, random);
-    if (HasFailure()) return;
-  }
+  });
 }
 
 // One rotation on many qubits, then phases: lifts by one t are taken in pairs. Of equal phases
 // factors of rows are few and made once each.
 TEST_P(CpuState, layers_of_equal_lifts_agree_with_their_gates) {
   using circuit::GateId;
-  for (std::uint64_t seed = 0; seed < 30; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    std::mt19937_64 random(seed + 9000);
+  for_each_seed(30, 9000, [&](std::uint64_t seed, std::mt19937_64& random) {
     const int n = 6 + static_cast<int>(random() % 12);
     const auto angle = [&] { return 0.001 * static_cast<double>(random() % 6283) - 3.1; };
     circuit::Circuit c;
@@ -399,14 +376,11 @@ TEST_P(CpuState, layers_of_equal_lifts_agree_with_their_gates) {
       }
     }
     expect_state_of(c, random);
-    if (HasFailure()) return;
-  }
+  });
 }
 
 TEST_P(CpuState, observations_agree_with_the_amplitudes) {
-  for (std::uint64_t seed = 0; seed < 40; ++seed) {
-    std::mt19937_64 random(seed + 1000);
-    SCOPED_TRACE("seed " + std::to_string(seed));
+  for_each_seed(40, 1000, [&](std::uint64_t, std::mt19937_64& random) {
     const int n = 1 + static_cast<int>(random() % 15);
     circuit::Circuit c;
     c.add_qreg("q", static_cast<std::uint32_t>(n));
@@ -495,8 +469,7 @@ TEST_P(CpuState, observations_agree_with_the_amplitudes) {
     copy->apply(c, c.ops());
     testing::apply_circuit(kept, c);
     EXPECT_LT(testing::max_difference(read_all(*copy), kept), tolerance());
-    if (::testing::Test::HasFailure()) return;
-  }
+  });
 }
 
 // Projections one after another, as programs that measure make them, on states of which some
@@ -504,9 +477,7 @@ TEST_P(CpuState, observations_agree_with_the_amplitudes) {
 // there is never looked at. An outcome that cannot be leaves no amplitude.
 TEST_P(CpuState, random_projections_keep_what_is_known) {
   const double tol = GetParam() == Precision::kDouble ? 1e-12 : 2e-5;
-  for (std::uint64_t seed = 0; seed < 80; ++seed) {
-    std::mt19937_64 random(seed);
-    SCOPED_TRACE("seed " + std::to_string(seed));
+  for_each_seed(80, [&](std::uint64_t, std::mt19937_64& random) {
     const int n = 1 + static_cast<int>(random() % 16);
     const auto draw = [&] { return static_cast<circuit::Qubit>(random() % n); };
     auto state = make_cpu_state(n, GetParam(), 1 + static_cast<int>(random() % 3));
@@ -568,7 +539,7 @@ TEST_P(CpuState, random_projections_keep_what_is_known) {
       }
       if (::testing::Test::HasFailure()) return;
     }
-  }
+  });
 }
 
 INSTANTIATE_TEST_SUITE_P(Precisions, CpuState,

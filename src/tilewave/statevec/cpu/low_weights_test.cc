@@ -7,8 +7,8 @@
 #include <cmath>
 #include <cstddef>
 #include <random>
-#include <string>
 
+#include "tilewave/base/seeds_test.h"
 #include "tilewave/statevec/cpu/cpu_tuning.h"
 
 namespace tilewave::statevec::cpu {
@@ -116,12 +116,10 @@ void check(std::mt19937_64& random, int& num_weighted) {
 
 TEST(LowWeights, leave_what_the_lifts_do) {
   int num_weighted = 0;
-  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    std::mt19937_64 random(seed);
+  for_each_seed(2000, [&](std::uint64_t, std::mt19937_64& random) {
     check(random, num_weighted);
     if (HasFatalFailure()) return;
-  }
+  });
   EXPECT_GT(num_weighted, 1000);
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tilewave/base/bits.h"
+#include "tilewave/base/seeds_test.h"
 #include "tilewave/statevec/cpu/address.h"
 #include "tilewave/statevec/cpu/cpu_tuning.h"
 
@@ -59,9 +60,7 @@ using Numbers = testing::Types<float, double>;
 TYPED_TEST_SUITE(RowMovesTest, Numbers);
 
 TYPED_TEST(RowMovesTest, rows_go_where_random_flips_send_them) {
-  for (std::uint64_t seed = 0; seed < 120; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    std::mt19937_64 random(seed);
+  for_each_seed(120, [&](std::uint64_t seed, std::mt19937_64& random) {
     const int n = this->kRowBits + 2 + static_cast<int>(random() % 13);
     // in some of them rows are long, in some there are copies of the cycles
     const int first = this->kRowBits + static_cast<int>(random() % 5), end = n - (seed % 3) * 2;
@@ -74,8 +73,7 @@ TYPED_TEST(RowMovesTest, rows_go_where_random_flips_send_them) {
     if (seed % 4 == 0) map.zero ^= bit(n - 1);
     this->find_moved(map);
     this->check(map, seed % 2 ? TypeParam(1) : TypeParam(0.5), "random flips");
-    if (this->HasFailure()) return;
-  }
+  });
 }
 
 // x -> 2x in the field of 2^12 elements, x^12 + x^6 + x^4 + x + 1: one cycle of 4095 rows, longer

@@ -5,8 +5,9 @@
 #include <complex>
 #include <numbers>
 #include <random>
-#include <string>
 #include <vector>
+
+#include "tilewave/base/seeds_test.h"
 
 namespace tilewave::statevec::cpu {
 namespace {
@@ -93,9 +94,7 @@ SplitTerm random_term(std::mt19937_64& random, std::uint32_t with) {
 // Lifts, terms and controlled X in random order: thick layers, runs of a lift and terms of its
 // place as in a QFT, and everything between.
 TEST(Stages, do_what_their_layers_do) {
-  for (std::uint64_t seed = 0; seed < 300; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    std::mt19937_64 random(seed);
+  for_each_seed(300, [&](std::uint64_t seed, std::mt19937_64& random) {
     Vector expected(std::size_t{1} << kBits);
     for (auto& z : expected) z = {static_cast<double>(random() % 1000) - 500, 1.0};
     Vector got = expected;
@@ -141,7 +140,7 @@ TEST(Stages, do_what_their_layers_do) {
       worst = std::max(worst, std::abs(got[x] - expected[x]));
     }
     ASSERT_LT(worst, 1e-12 * size);
-  }
+  });
 }
 
 // A QFT on the bits of a block, from the top: sweeps of three bits, then one stage inside rows.

@@ -11,6 +11,7 @@
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
+#include "tilewave/base/seeds_test.h"
 #include "tilewave/base/thrown_test.h"
 #include "tilewave/circuit/families.h"
 #include "tilewave/runtime/memory.h"
@@ -89,9 +90,7 @@ TEST(Distributed, families_have_the_amplitudes_answers_and_shots_of_one_rank) {
 }
 
 TEST(Distributed, random_circuits_with_measurements_between) {
-  for (std::uint64_t seed = 0; seed < 120; ++seed) {
-    std::mt19937_64 random(seed);
-    SCOPED_TRACE("seed " + std::to_string(seed));
+  for_each_seed(120, [&](std::uint64_t, std::mt19937_64& random) {
     const int n = 5 + static_cast<int>(random() % 7), bits = 1 + static_cast<int>(random() % 3);
     const auto one = make_cpu_state(n, Precision::kDouble, 1);
     const auto many = make_logical_state(n, Precision::kDouble, 1, 1 << bits);
@@ -124,8 +123,7 @@ TEST(Distributed, random_circuits_with_measurements_between) {
     }
     expect_same_shots(*one, *many);
     expect_same(*one, *many, random, 1e-11);
-    if (::testing::Test::HasFailure()) return;
-  }
+  });
 }
 
 TEST(Distributed, states_that_are_set) {

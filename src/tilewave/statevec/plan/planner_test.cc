@@ -6,6 +6,7 @@
 #include <bit>
 #include <random>
 
+#include "tilewave/base/seeds_test.h"
 #include "tilewave/circuit/families.h"
 #include "tilewave/statevec/testing/reference.h"
 
@@ -75,9 +76,7 @@ void check(const circuit::Circuit& c, const PlanOptions& options, std::mt19937_6
 
 TEST(Planner, random_circuits_give_the_state_of_their_gates) {
   std::size_t num_wide = 0, num_narrow = 0;  // of plans that may have both
-  for (std::uint64_t seed = 0; seed < 300; ++seed) {
-    std::mt19937_64 random(seed);
-    SCOPED_TRACE("seed " + std::to_string(seed));
+  for_each_seed(300, [&](std::uint64_t seed, std::mt19937_64& random) {
     const int n = 1 + static_cast<int>(random() % 8);
     const circuit::Circuit c =
         testing::random_circuit(n, 1 + static_cast<int>(random() % 60), random);
@@ -97,13 +96,13 @@ TEST(Planner, random_circuits_give_the_state_of_their_gates) {
     }
     check(c, options, random, "random circuit");
     if (::testing::Test::HasFailure()) return;
-    if (!options.cost.mixed_tiles) continue;
+    if (!options.cost.mixed_tiles) return;
     const Plan plan = make_plan(c, options);
-    if (plan.tile_qubits < options.cost.wide_tile_qubits) continue;
+    if (plan.tile_qubits < options.cost.wide_tile_qubits) return;
     for (const Pass& pass : plan.passes) {
       ++(static_cast<int>(pass.active.size()) == plan.tile_qubits ? num_wide : num_narrow);
     }
-  }
+  });
   EXPECT_GT(num_wide, 4u);
   EXPECT_GT(num_narrow, 4u);
 }
@@ -115,9 +114,7 @@ TEST(Planner, angles_near_zero) {
   static constexpr GateId kGates[] = {GateId::kU2, GateId::kU3, GateId::kRy,  GateId::kRx,
                                       GateId::kRz, GateId::kH,  GateId::kSy,  GateId::kCry,
                                       GateId::kCp, GateId::kCx, GateId::kCu3, GateId::kR};
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
-    std::mt19937_64 random(seed);
-    SCOPED_TRACE("seed " + std::to_string(seed));
+  for_each_seed(200, [&](std::uint64_t, std::mt19937_64& random) {
     const std::uint64_t n = 2 + random() % 4;
     circuit::Circuit c;
     c.add_qreg("q", static_cast<std::uint32_t>(n));
@@ -134,8 +131,7 @@ TEST(Planner, angles_near_zero) {
       c.add_controlled_gate(gate.id, {}, 0, std::span(qubits).first(arity), params);
     }
     check(c, {}, random, "angles near zero");
-    if (::testing::Test::HasFailure()) return;
-  }
+  });
 }
 
 std::size_t num_lifts(const circuit::Circuit& c) {
@@ -150,9 +146,7 @@ std::size_t num_lifts(const circuit::Circuit& c) {
 // H before and after gates that turn into others between them.
 TEST(Planner, hadamards_cancel_around_cx_and_cz) {
   using circuit::GateId;
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
-    std::mt19937_64 random(seed);
-    SCOPED_TRACE("seed " + std::to_string(seed));
+  for_each_seed(200, [&](std::uint64_t, std::mt19937_64& random) {
     const int n = 2 + static_cast<int>(random() % 6);
     circuit::Circuit c;
     c.add_qreg("q", static_cast<std::uint32_t>(n));
@@ -187,8 +181,7 @@ TEST(Planner, hadamards_cancel_around_cx_and_cz) {
     options.from_zeros = random() % 2;
     if (!options.from_zeros) options.layout.flips = random() & low_mask(n);
     check(c, options, random, "many H");
-    if (::testing::Test::HasFailure()) return;
-  }
+  });
   EXPECT_EQ(num_lifts(circuit::make_family("bv", 12)), 1u);  // the ancilla stays in |->
   circuit::Circuit cz;
   cz.add_qreg("q", 2);
@@ -347,9 +340,7 @@ TEST(Planner, passes_that_only_move_rows_may_be_wide) {
                                       GateId::kCx, GateId::kSwap, GateId::kH,  GateId::kX,
                                       GateId::kCz, GateId::kT,    GateId::kCcx};
   std::size_t num_wide = 0, num_small = 0;
-  for (std::uint64_t seed = 0; seed < 1500; ++seed) {
-    std::mt19937_64 random(seed);
-    SCOPED_TRACE("seed " + std::to_string(seed));
+  for_each_seed(1500, [&](std::uint64_t seed, std::mt19937_64& random) {
     const int n = 7 + static_cast<int>(random() % 4);
     circuit::Circuit c;
     c.add_qreg("q", static_cast<std::uint32_t>(n));
@@ -396,7 +387,7 @@ TEST(Planner, passes_that_only_move_rows_may_be_wide) {
       sum += pass.predicted_s;
     }
     EXPECT_DOUBLE_EQ(plan.predicted_s, sum);
-  }
+  });
   EXPECT_GT(num_wide, 100u);
   EXPECT_GT(num_small, 100u);
 }

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/seeds_test.h"
 #include "tilewave/base/thrown_test.h"
 #include "tilewave/circuit/families.h"
 #include "tilewave/statevec/testing/reference.h"
@@ -53,9 +54,7 @@ void check(const circuit::Circuit& c, const PlanOptions& options, std::mt19937_6
 }
 
 TEST(Shard, random_circuits_give_the_state_of_their_gates) {
-  for (std::uint64_t seed = 0; seed < 400; ++seed) {
-    std::mt19937_64 random(seed);
-    SCOPED_TRACE("seed " + std::to_string(seed));
+  for_each_seed(400, [&](std::uint64_t, std::mt19937_64& random) {
     const int n = 4 + static_cast<int>(random() % 6);
     const circuit::Circuit c =
         testing::random_circuit(n, 1 + static_cast<int>(random() % 80), random);
@@ -65,7 +64,7 @@ TEST(Shard, random_circuits_give_the_state_of_their_gates) {
     for (const circuit::Op& op : c.ops())
       widest = std::max(widest, static_cast<int>(c.qubits(op).size()));
     options.cost.shard_bits = std::min(options.cost.shard_bits, n - widest);
-    if (options.cost.shard_bits < 1) continue;
+    if (options.cost.shard_bits < 1) return;
     options.cost.row_bits = static_cast<int>(random() % 3);
     options.cost.tile_qubits = std::max(5, options.cost.row_bits + 4);
     options.from_zeros = random() % 2;
@@ -75,17 +74,14 @@ TEST(Shard, random_circuits_give_the_state_of_their_gates) {
       options.layout.flips = random() & low_mask(n);
     }
     check(c, options, random);
-    if (::testing::Test::HasFailure()) return;
-  }
+  });
 }
 
 // Of the qubits that leave together, those that are back soonest are on the lowest shard positions,
 // whose links are the fastest where they differ.
 TEST(Shard, what_comes_back_soonest_is_on_the_lowest_shard_position) {
   int compared = 0;
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
-    std::mt19937_64 random(seed);
-    SCOPED_TRACE("seed " + std::to_string(seed));
+  for_each_seed(60, [&](std::uint64_t, std::mt19937_64& random) {
     PlanOptions options;
     options.cost.shard_bits = 3;
     const Plan plan = make_plan(testing::random_circuit(10, 120, random), options);
@@ -106,7 +102,7 @@ TEST(Shard, what_comes_back_soonest_is_on_the_lowest_shard_position) {
         compared += back[k - 1].second != back[k].second;
       }
     }
-  }
+  });
   EXPECT_GT(compared, 20);
 }
 
