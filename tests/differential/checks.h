@@ -8,7 +8,6 @@
 #include <map>
 #include <memory>
 #include <numeric>
-#include <random>
 #include <stdexcept>
 #include <string>
 #include <vector>

@@ -1,6 +1,4 @@
 // Dense circuits have no known answer: each is run in many ways, which must agree.
-#include <algorithm>
-#include <cmath>
 #include <string>
 
 #include "differential/checks.h"

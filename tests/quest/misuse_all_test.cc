@@ -4,8 +4,6 @@
 // names the function, the argument and its range; the registers stay as they were.
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "misuse.h"
 
 using namespace misuse;

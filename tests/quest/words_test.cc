@@ -3,7 +3,6 @@
 // in a process of its own for each (CMakeLists.txt).
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <cstdlib>
 #include <set>
 

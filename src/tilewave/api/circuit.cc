@@ -2,7 +2,6 @@
 #include "tilewave/circuit.h"
 
 #include <algorithm>
-#include <span>
 #include <utility>
 
 #include "tilewave/api/access.h"

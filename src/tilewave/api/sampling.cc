@@ -2,7 +2,6 @@
 #include "tilewave/sampling.h"
 
 #include <cstring>
-#include <utility>
 
 #include "tilewave/base/random_seed.h"
 #include "tilewave/language/stim/dem_text.h"

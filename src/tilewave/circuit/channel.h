@@ -5,7 +5,6 @@
 // who reads them from a file checks them there, where the error can name the place.
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cmath>
-#include <map>
 #include <numbers>
 #include <string>
 #include <unordered_map>

@@ -2,7 +2,6 @@
 #include "tilewave/circuit/noise_model.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "tilewave/base/error.h"
 #include "tilewave/circuit/listing.h"

@@ -1,5 +1,4 @@
 // Shots with post-selection: those that are kept are written as any others, and all are counted.
-#include <algorithm>
 #include <mutex>
 #include <optional>
 

@@ -2,7 +2,6 @@
 #include "tilewave/cli/output_files.h"
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 

@@ -1,6 +1,5 @@
 // tilewave tune: measures a device and writes its file of rates.
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>

@@ -6,9 +6,7 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
-#include <vector>
 
 #include "tilewave/field/entropy_tables.h"
 #include "tilewave/field/footprint.h"

@@ -1,7 +1,6 @@
 // Nodes: folding, residues, specialisation, and the evaluation in double precision.
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <numeric>
 #include <optional>
 

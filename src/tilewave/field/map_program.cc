@@ -1,7 +1,5 @@
 #include "tilewave/field/map_program.h"
 
-#include <algorithm>
-
 namespace tilewave::field {
 namespace {
 

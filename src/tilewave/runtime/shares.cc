@@ -1,7 +1,5 @@
 #include "tilewave/runtime/shares.h"
 
-#include <algorithm>
-
 #include "tilewave/base/error.h"
 
 namespace tilewave::runtime {

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <functional>
-#include <set>
 
 #include "tilewave/base/error.h"
 #include "tilewave/base/thrown_test.h"

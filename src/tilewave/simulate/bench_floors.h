@@ -3,7 +3,6 @@
 // takes longer than memory its time on an H200 (33 TFLOP/s in double, 61 in single precision).
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string_view>
 

@@ -18,8 +18,6 @@
 #include <functional>
 #include <memory>
 #include <span>
-#include <string>
-#include <vector>
 
 #include "tilewave/circuit/noise_model.h"
 #include "tilewave/simulate/checkpoint/keeper.h"

@@ -5,8 +5,6 @@
 
 #include <optional>
 #include <span>
-#include <string>
-#include <vector>
 
 #include "tilewave/simulate/branches.h"
 #include "tilewave/simulate/checkpoint/bytes.h"

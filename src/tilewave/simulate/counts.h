@@ -3,9 +3,7 @@
 
 #include <cstdint>
 #include <map>
-#include <span>
 #include <string>
-#include <vector>
 
 #include "tilewave/simulate/program.h"
 

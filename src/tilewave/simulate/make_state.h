@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
 
 #include "tilewave/settings/device.h"
 #include "tilewave/statevec/state.h"

@@ -1,9 +1,6 @@
 // What may be asked of a circuit: refused before anything is computed.
 #pragma once
 
-#include <cstdint>
-#include <span>
-
 #include "tilewave/circuit/circuit.h"
 #include "tilewave/simulate/program.h"
 #include "tilewave/simulate/simulate.h"

@@ -1,7 +1,6 @@
 #include "tilewave/simulate/resumed_run.h"
 
 #include <filesystem>
-#include <vector>
 
 #include "tilewave/base/error.h"
 #include "tilewave/simulate/agreement.h"

@@ -1,7 +1,6 @@
 #include "tilewave/stabilizer/detections.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"

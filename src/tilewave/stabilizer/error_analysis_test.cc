@@ -4,9 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <random>
-#include <set>
 
 #include "tilewave/base/error.h"
 #include "tilewave/language/stim/dem_text.h"

@@ -1,6 +1,5 @@
 #include "tilewave/stabilizer/needed_coins.h"
 
-#include <algorithm>
 #include <bit>
 
 #include "tilewave/base/interrupt.h"

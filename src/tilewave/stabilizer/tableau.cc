@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 
 #include "tilewave/base/cpu_dispatch.h"
 #include "tilewave/base/error.h"

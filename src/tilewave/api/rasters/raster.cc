@@ -2,7 +2,6 @@
 #include "tilewave/raster.h"
 
 #include <string>
-#include <utility>
 
 #include "tilewave/field/run/entropy_runner.h"
 #include "tilewave/field/run/map_runner.h"

@@ -2,7 +2,6 @@
 // tile once, and runs the plan's kernel on it. Tiles are independent, threads take them in any
 // order.
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "tilewave/base/error.h"

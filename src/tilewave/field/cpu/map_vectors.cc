@@ -7,8 +7,6 @@
 // stored.
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <limits>
 
 #include "tilewave/field/cpu/fixed_size_targets.h"
 #include "tilewave/field/map_program.h"

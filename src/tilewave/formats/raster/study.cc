@@ -1,6 +1,5 @@
 // The container of the 2020 entropy study: see raster.h.
 #include <charconv>
-#include <cstring>
 
 #include "tilewave/base/error.h"
 #include "tilewave/formats/raster/file.h"

@@ -2,7 +2,6 @@
 // where a raster lies.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <string>
 

@@ -2,7 +2,6 @@
 #include "tilewave/language/qasm3/parameters.h"
 
 #include <bit>
-#include <cmath>
 #include <numeric>
 #include <optional>
 #include <utility>

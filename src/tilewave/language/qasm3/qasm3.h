@@ -20,7 +20,6 @@
 // measurement (docs/openqasm3.md lists all of it).
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>

@@ -1,7 +1,6 @@
 #include "tilewave/language/qasm3/value.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 #include "tilewave/base/bits.h"

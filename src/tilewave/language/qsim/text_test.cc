@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
-#include <numbers>
 #include <random>
 
 #include "tilewave/base/thrown_test.h"

@@ -1,6 +1,5 @@
 // Clifford gates for dialects that have few of them, and gates controlled by records.
 #include <algorithm>
-#include <array>
 
 #include "tilewave/language/stim/dialect_rewriter.h"
 

@@ -6,7 +6,6 @@
 
 #include <initializer_list>
 #include <string>
-#include <vector>
 
 #include "tilewave/circuit/clifford.h"
 #include "tilewave/circuit/leakage_words.h"

@@ -5,7 +5,6 @@
 #include <exception>
 #include <string>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "tilewave/base/error.h"

@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <exception>
 #include <limits>
-#include <string>
 #include <vector>
 
 #include "tilewave/quest/core/session.h"

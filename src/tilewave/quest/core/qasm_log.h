@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "tilewave/base/complex.h"
 #include "tilewave/circuit/circuit.h"

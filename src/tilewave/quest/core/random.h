@@ -3,7 +3,6 @@
 #pragma once
 
 #include <span>
-#include <vector>
 
 namespace tilewave::quest {
 

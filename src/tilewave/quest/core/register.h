@@ -15,7 +15,6 @@
 #include <map>
 #include <memory>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 

@@ -1,8 +1,6 @@
 // What looks at a register. See register.h.
 #include <algorithm>
-#include <bit>
 #include <cstdio>
-#include <cstring>
 #include <exception>
 
 #include "tilewave/base/error.h"

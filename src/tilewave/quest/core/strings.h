@@ -2,7 +2,6 @@
 #pragma once
 
 #include <span>
-#include <vector>
 
 #include "tilewave/circuit/pauli.h"
 #include "tilewave/quest/core/register.h"

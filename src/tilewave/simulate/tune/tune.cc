@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <ctime>
 #include <memory>
-#include <numeric>
 
 #include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"

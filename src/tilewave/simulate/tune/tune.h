@@ -12,7 +12,6 @@
 // so those are fitted to the kernels of the check itself.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "tilewave/runtime/memory.h"
 #include "tilewave/stabilizer/frame_program.h"

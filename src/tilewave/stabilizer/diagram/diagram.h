@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "tilewave/circuit/error_model.h"
 #include "tilewave/circuit/stabilizer_circuit.h"

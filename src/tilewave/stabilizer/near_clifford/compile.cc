@@ -12,7 +12,6 @@
 #include <bit>
 #include <cmath>
 #include <numbers>
-#include <optional>
 #include <string>
 
 #include "tilewave/base/error.h"

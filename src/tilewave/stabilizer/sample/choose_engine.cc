@@ -1,7 +1,6 @@
 #include "tilewave/stabilizer/sample/choose_engine.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "tilewave/base/saturating.h"
 #include "tilewave/stabilizer/sample/engine_cost.h"

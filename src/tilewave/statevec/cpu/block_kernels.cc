@@ -1,8 +1,6 @@
 // Movement of amplitudes between the state and a tile, and permutations inside a block, written
 // once with Highway and compiled for every instruction set that is worth it; the best one is chosen
 // at run time.
-#include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 

@@ -6,11 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <bit>
 #include <deque>
 #include <memory>
 #include <utility>
-#include <vector>
 
 #include "tilewave/base/bits.h"
 #include "tilewave/runtime/memory.h"

@@ -4,7 +4,6 @@
 
 #include <bit>
 #include <cmath>
-#include <string>
 #include <vector>
 
 #include "tilewave/base/bits.h"

@@ -11,9 +11,6 @@
 
 #include "hwy/highway.h"
 
-#include <cstddef>
-#include <cstdint>
-
 #include "tilewave/statevec/cpu/block.h"
 #include "tilewave/statevec/cpu/block_kernels-inl.h"
 #include "tilewave/statevec/cpu/row_lifts-inl.h"

@@ -2,7 +2,6 @@
 // exchange changes names. See host_chunks.h.
 #include <algorithm>
 #include <atomic>
-#include <bit>
 #include <mutex>
 #include <optional>
 

@@ -6,7 +6,6 @@
 #include "tilewave/statevec/plan/fuse.h"
 
 #include <algorithm>
-#include <cmath>
 #include <ranges>
 
 #include "tilewave/base/interrupt.h"

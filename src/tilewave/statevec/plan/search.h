@@ -1,7 +1,6 @@
 // A search for fewer passes than a greedy schedule has.
 #pragma once
 
-#include <cstdint>
 #include <vector>
 
 #include "tilewave/statevec/plan/plan_memory.h"

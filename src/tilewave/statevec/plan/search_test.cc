@@ -5,7 +5,6 @@
 
 #include <bit>
 #include <random>
-#include <utility>
 
 #include "tilewave/base/bits.h"
 #include "tilewave/circuit/families.h"

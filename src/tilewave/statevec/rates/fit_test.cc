@@ -3,9 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <numeric>
 #include <random>
-#include <string>
 #include <vector>
 
 #include "tilewave/circuit/families.h"

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"

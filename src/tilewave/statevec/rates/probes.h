@@ -3,9 +3,6 @@
 // the layout as it is, so it runs again and again.
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "tilewave/statevec/plan/plan.h"
 
 namespace tilewave::statevec::rates {

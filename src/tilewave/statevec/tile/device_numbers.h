@@ -3,7 +3,6 @@
 // compared, and what operations of programs take, by which passes are written (tile_tuning.h).
 #pragma once
 
-#include <memory>
 #include <span>
 #include <vector>
 
