@@ -11,7 +11,7 @@ using Matrix2x2 = std::array<cplx, 4>;
 
 constexpr double kMostTangent = 1 << 10;
 constexpr double kLeastPairWeight = 0x1p-32;  // what amplitudes are divided by meanwhile
-constexpr double kTolerance = 1e-13;      // of entries, against their factors
+constexpr double kTolerance = 1e-13;          // of entries, against their factors
 
 double phase_of(cplx z) { return std::atan2(z.imag(), z.real()); }
 cplx turn(double angle) { return std::polar(1.0, angle); }
