@@ -56,3 +56,9 @@ def cpu_name():
     with open("/proc/cpuinfo", encoding="utf-8") as file:
         names = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
     return f"{names[0] if names else platform.machine()}, {os.cpu_count()} cores"
+
+
+def gpu_name():
+    """Of the first device."""
+    done = subprocess.run(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"], capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()[0]

@@ -34,6 +34,8 @@ DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 TABLE = re.compile(r"(<!-- table: (?P<name>[\w-]+) -->\n)(?P<body>.*?)(<!-- end of table -->)", re.S)
 PEERS = {"qsim": "qsim FP32", "aer_single": "Aer FP32", "quest": "QuEST FP64", "aer_double": "Aer FP64",
          "qulacs": "Qulacs FP64"}
+GPU_PEERS = {"cudaq": "CUDA-Q", "custatevec": "cuStateVec, gate by gate", "custatevec_updater": "cuStateVec, SVUpdater",
+             "lightning_gpu": "lightning.gpu"}
 
 
 def table(titles, rows):
@@ -232,14 +234,39 @@ def gpu_peers_head(report):
 
 
 def gpu_peers_table(report):
-    """Tilewave beside CUDA-Q from |0...0>."""
-    cells = [[row["circuit"], *(cell for p in ("single", "double") for times in [row["times"][p]] for cell in
-                                (f"**{ms(times['tilewave'])}**", ms(times["cudaq"]), f"{times['ratio']:.1f}x"))]
-             for row in report["circuits"]]
-    means = report["geometric_means"]
-    cells.append(["geometric mean", "", "", f"**{means['single']:.1f}x**", "", "", f"**{means['double']:.1f}x**"])
-    titles = ["circuit", "FP32 ms", "CUDA-Q FP32", "times slower", "FP64 ms", "CUDA-Q FP64", "times slower"]
+    """Tilewave beside packages for state vectors, from |0...0>."""
+    means, cells = report["geometric_means"], []
+    peers = [name for name in GPU_PEERS if any(name in found for found in means.values())]
+    for row in report["circuits"]:
+        line = [row["circuit"]]
+        for times in (row["times"][p] for p in ("single", "double")):
+            line.append(f"**{ms(times['tilewave'])}**")
+            line += [f"{ms(times[p])} ({digits(times['ratios'][p])}x)" if p in times else "-" for p in peers]
+        cells.append(line)
+    mean = lambda precision: [f"**{means[precision][p]:.1f}x**" if p in means[precision] else "-" for p in peers]
+    cells.append(["geometric mean", "", *mean("single"), "", *mean("double")])
+    titles = ["circuit", *(title for p in ("FP32", "FP64") for title in (f"{p} ms", *(f"{GPU_PEERS[q]} {p}" for q in peers)))]
     return [*gpu_peers_head(report), *table(titles, cells)]
+
+
+def gpu_delivered_table(report):
+    """Bit-packed NumPy arrays of detection events."""
+    cells = [[str(row["distance"]), f"{row['p']:g}", f"**{digits(row['times']['tilewave']['shots_per_s'] / 1e6)}**",
+              digits(row["times"]["quasarq"]["shots_per_s"] / 1e6), f"{row['ratio']:.1f}x"] for row in report["delivered"]]
+    return [*gpu_peers_head(report), *table(["distance", "p", "Tilewave", "QuaSARQ", "over it"], cells)]
+
+
+def gpu_tableaus_table(report):
+    cells = [[str(row["qubits"]), str(row["layers"]), f"**{ms(row['times']['tilewave'])}**", ms(row["times"]["quasarq"]),
+              f"{row['ratio']:.1f}x"] for row in report["tableaus"]]
+    return [*gpu_peers_head(report), *table(["qubits", "layers", "Tilewave, CPU", "QuaSARQ", "times slower"], cells)]
+
+
+def gpu_entropy_table(report):
+    cells = [[f"{row['window']}x{row['window']}", str(row["classes"]), f"**{ms(row['times']['tilewave'])}**",
+              f"{ms(row['times']['cucim'])} ({row['times']['cucim']['backend']})", f"{row['ratio']:.1f}x"]
+             for row in report["entropy"]]
+    return [*gpu_peers_head(report), *table(["window", "classes", "Tilewave", "cuCIM", "times slower"], cells)]
 
 
 def gpu_shots_table(report):
