@@ -60,5 +60,5 @@ def cpu_name():
 
 def gpu_name():
     """Of the first device."""
-    done = subprocess.run(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"], capture_output=True, text=True, check=True)
-    return done.stdout.splitlines()[0]
+    words = ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines()[0]

@@ -5,9 +5,9 @@ values and gradients, beside other packages.
 Strongly entangling layers (RZ RY RZ on every qubit, a ring of CX whose range grows with the layer) and the
 Hamiltonian of an Ising chain in a field, in double precision. Peers are lightning.qubit, Qulacs, scaluq,
 MindQuantum and TensorCircuit-NG on JAX, and with --device cuda lightning.gpu (bench/peers/gradient_peers.py); one
-that is not installed is named and left out. Every package computes the same numbers first, to 1e-9; then each is timed in this process, the median
-of several calls: wall-clock time, and the time of the processor where --cpu is given (on a machine that others
-use). A batch of 100 sets of values at 8 qubits comes last: peers that have no batches take one set after the
+that is not installed is named and left out. Every package computes the same numbers first, to 1e-9; then each is
+timed in this process, the median of several calls: wall-clock time, and the time of the processor where --cpu is
+given (on a machine that others use). A batch of 100 sets of values at 8 qubits comes last: peers that have no batches take one set after the
 other.
 
 --json replaces the rows of the circuits measured now in a file that is there, and keeps its others.
@@ -226,7 +226,8 @@ def main(words=None):
     on_gpu = a.device.startswith("cuda")
     asked = lambda kind: kind.on_gpu == on_gpu if a.peers is None else kind.name in a.peers
     bench, rows = Bench(a, [kind for kind in PEERS if asked(kind)]), []
-    print(f"{gpu_name() if on_gpu else cpu_name()}; {'processor' if a.cpu else 'wall-clock'} milliseconds, medians", flush=True)
+    machine = gpu_name() if on_gpu else cpu_name()
+    print(f"{machine}; {'processor' if a.cpu else 'wall-clock'} milliseconds, medians", flush=True)
     for n in a.qubits:
         rows.append(bench.row(n))
         show(rows[-1])

@@ -6,11 +6,11 @@
     bench/peers/gpu.py --only states --without cudaq --json bench/baselines/h100_gate_peers.json
     bench/peers/gpu.py --only delivered tableau entropy --json bench/baselines/h100_array_peers.json
 
-Peers come from PyPI (`cuda-quantum-cu13`; `cuquantum-python-cu13`, `custabilizer-cu13`, `custatevec-cu13`, `cupy-cuda13x`,
-`stim`; `pennylane-lightning-gpu`; `quasarq`; `cucim-cu13`), and one that
-cannot be imported is left out and named. Before anything is timed, results are compared: amplitudes of every family on
-a small circuit, up to one phase, of every code how often each detector fires, outcomes of tableaus that are certain,
-and entropies to 2e-5 bits.
+Peers come from PyPI (`cuda-quantum-cu13`; `cuquantum-python-cu13`, `custabilizer-cu13`, `custatevec-cu13`,
+`cupy-cuda13x`, `stim`; `pennylane-lightning-gpu`; `quasarq`; `cucim-cu13`; NumPy), and one that cannot be imported is
+left out and named. Before anything is timed, results are compared: amplitudes of every family on a small circuit, up
+to one phase, of every code how often each detector fires, outcomes of tableaus that are certain, and entropies to
+5e-5 bits.
 
 State vectors, from |0...0>. Tilewave: `tilewave bench`, medians, once before and once after the peer; both are in the
 JSON, the table has the slower. CUDA-Q: target nvidia, `get_state` of a kernel that has run before, less what the same
@@ -21,8 +21,8 @@ Shots, left on the device. Tilewave: `tilewave detect --out_format counts`, whol
 leaves start-up out. cuStabilizer: FrameSimulator.apply and DEMSampler.sample, synchronised, the median of the rounds, at the
 best of several batch sizes.
 
-Shots delivered: bit-packed NumPy arrays that `CompiledDetectorSampler.sample` of the Python package and QuaSARQ's sampler
-fill, medians at the best of several batch sizes. Tableaus: one run of a random Clifford circuit from its text.
+Shots delivered: bit-packed NumPy arrays that `CompiledDetectorSampler.sample` of the Python package and QuaSARQ's
+sampler fill, medians at the best of several batch sizes. Tableaus: one run of a random Clifford circuit from its text.
 Entropy: a CuPy array in, one out (gpu_arrays.py).
 
 --json keeps what an older file of that name holds of other circuits and parts.
@@ -47,6 +47,7 @@ from run import geometric_mean, same_up_to_phase  # noqa: E402
 
 FAMILIES = ["qft", "ghz", "random", "supremacy", "quantum_volume", "ising", "qaoa"]
 CODES = ["11:0.001", "31:0.001", "11:0.01", "31:0.01"]
+TABLEAUS = ["200:100", "1000:100", "5000:20"]
 PARTS = ["states", "shots", "delivered", "tableau", "entropy"]
 CHECK_QUBITS, HOST_QUBITS, CHECK_SHOTS = 8, 14, 1 << 17
 
@@ -58,12 +59,16 @@ def parse_arguments():
     parser.add_argument("--rounds", type=int, default=7, help="of which the median counts (default 7)")
     parser.add_argument("--precision", choices=["single", "double"], nargs="*", default=["single", "double"])
     parser.add_argument("--codes", nargs="*", default=CODES, help="distance:p, rotated surface codes")
+    parser.add_argument("--tableaus", nargs="*", default=TABLEAUS, help="qubits:layers of random Clifford circuits")
     parser.add_argument("--tilewave", default=str(ROOT / "build" / "cuda" / "tilewave"))
     parser.add_argument("--device", default="cuda:0")
-    parser.add_argument("--only", choices=PARTS, nargs="*", default=PARTS, metavar="PART", help=f"of {' '.join(PARTS)} (all)")
-    parser.add_argument("--seconds", type=float, default=3.0, help="of the rounds of a gate-by-gate peer, at most two runs more")
-    parser.add_argument("--without", nargs="*", default=[], help="peers to leave out: cudaq custatevec custatevec_updater "
-                        "lightning_gpu custabilizer quasarq cucim")
+    parser.add_argument("--only", choices=PARTS, nargs="*", default=PARTS, metavar="PART",
+                        help=f"of {' '.join(PARTS)} (all)")
+    parser.add_argument("--seconds", type=float, default=3.0,
+                        help="no further round of a gate-by-gate peer, a tableau or an entropy after so long (default 3)")
+    parser.add_argument("--without", nargs="*", default=[], metavar="PEER",
+                        help="of cudaq custatevec custatevec_updater lightning_gpu custabilizer quasarq cucim; "
+                             "lightning_gpu:single leaves out one precision of one")
     parser.add_argument("--json", help="write every number to this file (bench/report.py prints the tables)")
     return parser.parse_args()
 
@@ -148,6 +153,8 @@ def measure_states(arguments, peers, folder):
         for precision in arguments.precision:
             times = row["times"][precision] = {}
             for peer in peers:
+                if f"{peer.name}:{precision}" in arguments.without:
+                    continue
                 peer.use(precision)
                 compare_states(arguments, peer, small_path)
                 times[peer.name] = peer.measure(size, gates, small, arguments.rounds, arguments.seconds)
@@ -157,7 +164,8 @@ def measure_states(arguments, peers, folder):
             times = row["times"][precision]
             times["tilewave"] = {"median_s": max(both), "before_and_after_s": both,
                                  "passes": after[precision]["passes"]}
-            times["ratios"] = {peer.name: times[peer.name]["median_s"] / times["tilewave"]["median_s"] for peer in peers}
+            times["ratios"] = {p.name: times[p.name]["median_s"] / times["tilewave"]["median_s"]
+                               for p in peers if p.name in times}
         print(row["circuit"], {p: {k: round(v["median_s"] * 1e3, 2) for k, v in t.items() if k != "ratios"}
                                   for p, t in row["times"].items()}, flush=True)
         rows.append(row)
@@ -270,8 +278,8 @@ def code_file(arguments, code, folder):
     noise = [word for name in ("after_clifford_depolarization", "before_round_data_depolarization",
                                "before_measure_flip_probability", "after_reset_flip_probability")
              for word in (f"--{name}", p)]
-    output_of([arguments.tilewave, "gen", "--code", "surface_code", "--task", "rotated_memory_z", "--distance", distance,
-               "--rounds", distance, *noise, "--out", path])
+    output_of([arguments.tilewave, "gen", "--code", "surface_code", "--task", "rotated_memory_z",
+               "--distance", distance, "--rounds", distance, *noise, "--out", path])
     return int(distance), float(p), path
 
 
@@ -327,7 +335,8 @@ def means_of(rows):
     means = {}
     for precision in rows[0]["times"]:
         ratios = [row["times"][precision]["ratios"] for row in rows if precision in row["times"]]
-        means[precision] = {peer: geometric_mean([r[peer] for r in ratios if peer in r]) for peer in ratios[0]}
+        peers = dict.fromkeys(peer for found in ratios for peer in found)
+        means[precision] = {peer: geometric_mean([r[peer] for r in ratios if peer in r]) for peer in peers}
     return means
 
 
@@ -342,16 +351,17 @@ def merged(kept, report):
         now = {key(row) for row in report.get(part, [])}
         if rows := [row for row in kept.get(part, []) if key(row) not in now] + report.get(part, []):
             report[part] = rows
-    report["versions"] = {**kept.get("versions", {}), **report["versions"]}
+    for name in ("versions", "commands"):
+        report[name] = {**kept.get(name, {}), **report.get(name, {})}
     if report.get("circuits"):
         report["geometric_means"] = means_of(report["circuits"])
     return report
 
 
-def shown_command(arguments):
-    words = [] if arguments.only == PARTS else ["--only", *arguments.only]
+def shown_command(arguments, parts):
+    words = [] if parts == PARTS else ["--only", *parts]
     words += ["--without", *arguments.without] if arguments.without else []
-    words += ["--qubits", arguments.qubits] if "states" in arguments.only else []
+    words += ["--qubits", arguments.qubits] if "states" in parts else []
     return " ".join(map(str, ["bench/peers/gpu.py", *words, "--rounds", arguments.rounds]))
 
 
@@ -360,7 +370,8 @@ def main():
     if not Path(arguments.tilewave).exists():
         sys.exit(f"error: {arguments.tilewave} is not there: build it with cmake --preset cuda")
     name = gpu_name()
-    report = {"machine": name, "date": today(), "versions": versions(), "command": shown_command(arguments)}
+    report = {"machine": name, "date": today(), "versions": versions(), "command": shown_command(arguments, arguments.only),
+              "commands": {part: shown_command(arguments, [part]) for part in arguments.only}}
     print(name, report["versions"], flush=True)
     kept = json.loads(Path(arguments.json).read_text()) if arguments.json and Path(arguments.json).exists() else {}
     if kept.get("machine", name) != name:
@@ -377,9 +388,11 @@ def main():
             peer = peer_or_none("quasarq", QuaSarq, arguments, report)
             if "delivered" in arguments.only:
                 codes = [code_file(arguments, code, folder) for code in arguments.codes]
-                report["delivered"] = measure_delivered(arguments, peer, [(d, p, path.read_text()) for d, p, path in codes])
+                texts = [(distance, p, path.read_text()) for distance, p, path in codes]
+                report["delivered"] = measure_delivered(arguments, peer, texts)
             if "tableau" in arguments.only:
-                report["tableaus"] = measure_tableaus(arguments, peer)
+                sizes = [tuple(map(int, word.split(":"))) for word in arguments.tableaus]
+                report["tableaus"] = measure_tableaus(arguments, peer, sizes)
         if "entropy" in arguments.only:
             report["entropy"] = measure_entropy(arguments, peer_or_none("cucim", CuCim, arguments, report))
     if arguments.json:

@@ -1,10 +1,10 @@
-"""State vectors on one GPU by packages that apply a circuit gate by gate, for gpu.py: cuStateVec by its Ex interface and
-lightning.gpu by its state vector.
+"""State vectors on one GPU by packages that apply a circuit gate by gate, for gpu.py: cuStateVec by its Ex interface
+and lightning.gpu by its state vector.
 
-A peer has `use(precision)`, `amplitudes(size, gates)` and `measure(size, gates, small, rounds, budget_s)`. `gates` are
-those of circuits.read_qasm; `small` is (size, gates) of the same kinds on fewer qubits, which loads the kernels. A timed
-run sets |0...0>, applies the gates, whose matrices were made before, and ends with a synchronisation. The first run
-counts only where it took longer than `budget_s`.
+A peer has `use(precision)`, `amplitudes(size, gates)` and `measure(size, gates, small, rounds, budget_s)`. `gates`
+are those of circuits.read_qasm; `small` is (size, gates) of the same kinds on fewer qubits, which loads the kernels.
+A timed run sets |0...0>, applies the gates, whose matrices were made before, and ends with a synchronisation. The
+first run counts only where it took longer than `budget_s`.
 """
 
 import cmath
@@ -20,8 +20,8 @@ CONTROLLED = {"cx": "x", "cz": "z", "cp": "p"}
 
 
 def target_matrix(name, parameters):
-    """(kind, elements) of the matrix on the target of a gate: "diagonal" with two elements, "antidiagonal" with those of
-    the first and the second row, or "dense" with four, row by row."""
+    """(kind, elements) of the matrix on the target of a gate: "diagonal" with two elements, "antidiagonal" with those
+    of the first and the second row, or "dense" with four, row by row."""
     name = CONTROLLED.get(name, name)
     if name in DIAGONAL:
         return "diagonal", [1, DIAGONAL[name]]
