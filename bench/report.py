@@ -15,7 +15,7 @@ measurements that a bench wrote, so no number is typed twice:
     gpu-peers, gpu-peers-shots
                          bench/baselines/h100_peers.json, by bench/peers/gpu.py
     gpu-gate-peers       bench/baselines/h100_gate_peers.json, by the same
-    gpu-delivered, gpu-tableaus, gpu-entropy
+    gpu-delivered, gpu-entropy
                          bench/baselines/h100_array_peers.json, by the same
     gpu-gradients        bench/baselines/h100_gradients.json, by bench/gradients.py
     h200x2               bench/baselines/h200x2_statevec.json, the lines of tests/gpu/multi_gpu
@@ -270,15 +270,6 @@ def gpu_delivered_table(report):
     return [*head, *table(["distance", "p", "Tilewave", "QuaSARQ", "over it"], cells)]
 
 
-def gpu_tableaus_table(report):
-    cells = []
-    for row in report["tableaus"]:
-        own, other = (ms(row["times"][name]) for name in ("tilewave", "quasarq"))
-        cells.append([str(row["qubits"]), str(row["layers"]), f"**{own}**", other, f"{row['ratio']:.1f}x"])
-    head = gpu_peers_head(report, "tableau", ["quasarq"])
-    return [*head, *table(["qubits", "layers", "Tilewave, CPU", "QuaSARQ", "times slower"], cells)]
-
-
 def gpu_entropy_table(report):
     cells = [[f"{row['window']}x{row['window']}", str(row["classes"]), f"**{ms(row['times']['tilewave'])}**",
               f"{ms(row['times']['cucim'])} ({row['times']['cucim']['backend']})", f"{row['ratio']:.1f}x"]
@@ -325,7 +316,6 @@ TABLES = {
     "gpu-peers-shots": lambda: gpu_shots_table(read(BASELINES / "h100_peers.json")),
     "gpu-gate-peers": lambda: gpu_peers_table(read(BASELINES / "h100_gate_peers.json")),
     "gpu-delivered": lambda: gpu_delivered_table(read(BASELINES / "h100_array_peers.json")),
-    "gpu-tableaus": lambda: gpu_tableaus_table(read(BASELINES / "h100_array_peers.json")),
     "gpu-entropy": lambda: gpu_entropy_table(read(BASELINES / "h100_array_peers.json")),
     "gpu-gradients": lambda: gradients_table(read(BASELINES / "h100_gradients.json")),
     "h200x2": lambda: two_gpus_table(read(BASELINES / "h200x2_statevec.json")),

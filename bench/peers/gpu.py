@@ -143,7 +143,7 @@ def compare_states(arguments, peer, path):
 
 
 def measure_states(arguments, peers, folder):
-    rows = []
+    """Yields a row a family."""
     for family in arguments.families or FAMILIES:
         row = {"circuit": f"{family}_{arguments.qubits}", "times": {}}
         small_path = written(arguments, family, CHECK_QUBITS, folder)
@@ -168,8 +168,7 @@ def measure_states(arguments, peers, folder):
                                for p in peers if p.name in times}
         print(row["circuit"], {p: {k: round(v["median_s"] * 1e3, 2) for k, v in t.items() if k != "ratios"}
                                   for p, t in row["times"].items()}, flush=True)
-        rows.append(row)
-    return rows
+        yield row
 
 
 # -- shots -------------------------------------------------------------------------------------------------------------
@@ -362,7 +361,10 @@ def shown_command(arguments, parts):
     words = [] if parts == PARTS else ["--only", *parts]
     words += ["--without", *arguments.without] if arguments.without else []
     words += ["--qubits", arguments.qubits] if "states" in parts else []
-    return " ".join(map(str, ["bench/peers/gpu.py", *words, "--rounds", arguments.rounds]))
+    words += ["--rounds", arguments.rounds]
+    if {"states", "tableau", "entropy"} & set(parts):
+        words += ["--seconds", f"{arguments.seconds:g}"]
+    return " ".join(map(str, ["bench/peers/gpu.py", *words]))
 
 
 def main():
@@ -376,27 +378,33 @@ def main():
     kept = json.loads(Path(arguments.json).read_text()) if arguments.json and Path(arguments.json).exists() else {}
     if kept.get("machine", name) != name:
         sys.exit(f"error: {arguments.json} holds what {kept['machine']} measured: name another file")
+
+    def keep(part, rows):
+        """Adds rows and writes the file after each: a peer may end the process."""
+        for row in rows:
+            report.setdefault(part, []).append(row)
+            if arguments.json:
+                Path(arguments.json).write_text(json.dumps(merged(kept, dict(report)), indent=1) + "\n")
+
     with tempfile.TemporaryDirectory() as folder:
         if "states" in arguments.only:
             made = [peer_or_none(kind.name, kind, arguments, report) for kind in [CudaQ, *GATE_PEERS]]
-            report["circuits"] = measure_states(arguments, [peer for peer in made if peer], folder)
+            keep("circuits", measure_states(arguments, [peer for peer in made if peer], folder))
             print("geometric means:", means_of(report["circuits"]), flush=True)
         if "shots" in arguments.only:
             peer = peer_or_none("custabilizer", CuStabilizer, arguments, report)
-            report["codes"] = measure_shots(arguments, peer, folder)
+            keep("codes", measure_shots(arguments, peer, folder))
         if {"delivered", "tableau"} & set(arguments.only):
             peer = peer_or_none("quasarq", QuaSarq, arguments, report)
             if "delivered" in arguments.only:
                 codes = [code_file(arguments, code, folder) for code in arguments.codes]
                 texts = [(distance, p, path.read_text()) for distance, p, path in codes]
-                report["delivered"] = measure_delivered(arguments, peer, texts)
+                keep("delivered", measure_delivered(arguments, peer, texts))
             if "tableau" in arguments.only:
                 sizes = [tuple(map(int, word.split(":"))) for word in arguments.tableaus]
-                report["tableaus"] = measure_tableaus(arguments, peer, sizes)
+                keep("tableaus", measure_tableaus(arguments, peer, sizes))
         if "entropy" in arguments.only:
-            report["entropy"] = measure_entropy(arguments, peer_or_none("cucim", CuCim, arguments, report))
-    if arguments.json:
-        Path(arguments.json).write_text(json.dumps(merged(kept, report), indent=1) + "\n")
+            keep("entropy", measure_entropy(arguments, peer_or_none("cucim", CuCim, arguments, report)))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Parts of gpu.py whose results are arrays: detection events delivered to NumPy and tableau runs beside QuaSARQ, local
 entropy beside cuCIM. Tilewave's side is its Python package.
 
-Every function returns rows; each compares results before it times anything and ends the program where they differ.
+Every function yields rows; each compares results before it times anything and ends the program where they differ.
 """
 
 import math
@@ -86,7 +86,7 @@ def best_rate(sample, rounds, row_bytes, budget_s=2.0):
 
 def measure_delivered(arguments, peer, codes):
     """`codes`: (distance, p, text of the circuit)."""
-    tilewave, rows = tilewave_package(), []
+    tilewave = tilewave_package()
     for distance, p, text in codes:
         made = tilewave.CompiledDetectorSampler(text, seed=3, device=arguments.device)
         samplers = {"tilewave": lambda shots: made.sample(shots, bit_packed=True)}
@@ -99,12 +99,12 @@ def measure_delivered(arguments, peer, codes):
                 sys.exit(f"error: {what}: {peer.name} gives an array {theirs.shape}, Tilewave {ours.shape}")
             compare_fired(what, fired(ours, made.num_detectors), fired(theirs, made.num_detectors))
         times = {name: best_rate(sample, arguments.rounds, ours.shape[1]) for name, sample in samplers.items()}
-        rows.append({"distance": distance, "p": p, "row_bytes": ours.shape[1], "times": times})
+        row = {"distance": distance, "p": p, "row_bytes": ours.shape[1], "times": times}
         if peer:
-            rows[-1]["ratio"] = times["tilewave"]["shots_per_s"] / times[peer.name]["shots_per_s"]
+            row["ratio"] = times["tilewave"]["shots_per_s"] / times[peer.name]["shots_per_s"]
         rates = {name: f"{t['shots_per_s']:.4g}" for name, t in times.items()}
-        print(f"delivered, {what}: {rates} ratio {rows[-1].get('ratio', 0):.2f}", flush=True)
-    return rows
+        print(f"delivered, {what}: {rates} ratio {row.get('ratio', 0):.2f}", flush=True)
+        yield row
 
 
 # -- one run of a tableau ----------------------------------------------------------------------------------------------
@@ -140,7 +140,7 @@ def certain_text(num_qubits, layers, seed):
 
 def measure_tableaus(arguments, peer, sizes):
     """`sizes`: (qubits, layers)."""
-    tilewave, rows = tilewave_package(), []
+    tilewave = tilewave_package()
     runs = {"tilewave": lambda text: tilewave.CompiledSampler(text, seed=1).sample(1)[0]}
     if peer:
         runs[peer.name] = peer.outcomes
@@ -159,8 +159,7 @@ def measure_tableaus(arguments, peer, sizes):
             row["ratio"] = row["times"][peer.name]["median_s"] / row["times"]["tilewave"]["median_s"]
         shown = {name: f"{1e3 * t['median_s']:.4g} ms" for name, t in row["times"].items()}
         print(f"tableau, {num_qubits} qubits, {layers} layers: {shown} ratio {row.get('ratio', 0):.2f}", flush=True)
-        rows.append(row)
-    return rows
+        yield row
 
 
 # -- local entropy -----------------------------------------------------------------------------------------------------
@@ -191,7 +190,7 @@ def measure_entropy(arguments, peer, width=ENTROPY_WIDTH, windows=WINDOWS):
         import cupy
     except ImportError as problem:
         sys.exit(f"error: the part entropy needs CuPy for arrays on the device: {problem}")
-    tilewave, rows = tilewave_package(), []
+    tilewave = tilewave_package()
     finished = cupy.cuda.Device().synchronize
     draw = np.random.default_rng(1)
     for classes in CLASSES:
@@ -225,5 +224,4 @@ def measure_entropy(arguments, peer, width=ENTROPY_WIDTH, windows=WINDOWS):
             shown = {name: f"{1e3 * t['median_s']:.4g} ms {t.get('backend', '')}" for name, t in row["times"].items()}
             what = f"entropy, {window} x {window}, {classes} classes"
             print(f"{what}: {shown} ratio {row.get('ratio', 0):.2f}", flush=True)
-            rows.append(row)
-    return rows
+            yield row

@@ -226,7 +226,7 @@ def test_delivered_shots(benches, quick):
     [row] = benches.gpu_arrays.measure_delivered(quick, StimPeer(), [(3, 0.02, CODE)])
     assert row["row_bytes"] == 1 and row["ratio"] > 0 and set(row["times"]) == {"tilewave", "stim"}
     with pytest.raises(SystemExit, match="surface code of distance 3, p = 0.02: detector . fires"):
-        benches.gpu_arrays.measure_delivered(quick, StimPeer(1.5), [(3, 0.02, CODE)])
+        list(benches.gpu_arrays.measure_delivered(quick, StimPeer(1.5), [(3, 0.02, CODE)]))
 
 
 def test_tableaus(benches, quick):
@@ -235,7 +235,7 @@ def test_tableaus(benches, quick):
     wrong = StimPeer()
     wrong.outcomes = lambda text: ~StimPeer().outcomes(text)
     with pytest.raises(SystemExit, match="stim measures something else than the certain outcomes"):
-        benches.gpu_arrays.measure_tableaus(quick, wrong, [(20, 5)])
+        list(benches.gpu_arrays.measure_tableaus(quick, wrong, [(20, 5)]))
 
 
 @pytest.fixture
@@ -259,12 +259,12 @@ def test_entropy(benches, quick, cupy):
             wide = np.pad(image, window, mode="symmetric")
             out[:] = rank.entropy(wide, np.ones((window, window), np.uint8))[window:-window, window:-window] + self.more
 
-    rows = benches.gpu_arrays.measure_entropy(quick, Reflected(), 40, (3, 7))
+    rows = list(benches.gpu_arrays.measure_entropy(quick, Reflected(), 40, (3, 7)))
     assert [(row["window"], row["classes"]) for row in rows] == [(3, 16), (7, 16), (3, 256), (7, 256)]
     assert all(row["ratio"] > 0 and row["times"]["skimage"]["off"] < 2e-5 for row in rows)
     Reflected.more = 1e-3
     with pytest.raises(SystemExit, match="3 x 3 windows, 16 classes: skimage .one. and Tilewave differ by 1.0e-03"):
-        benches.gpu_arrays.measure_entropy(quick, Reflected(), 40, (3,))
+        list(benches.gpu_arrays.measure_entropy(quick, Reflected(), 40, (3,)))
 
 
 def state_row(name, ratio):
@@ -306,5 +306,5 @@ def test_the_whole_command(benches, ex, tmp_path, monkeypatch, capsys):
     report = json.loads(file.read_text())
     assert [row["circuit"] for row in report["circuits"]] == ["qft_8", "random_8"]
     assert set(report["geometric_means"]["double"]) == {"custatevec", "custatevec_updater"}
-    assert report["command"] == "bench/peers/gpu.py --only states --without cudaq lightning_gpu --qubits 8 --rounds 1"
+    assert report["command"] == "bench/peers/gpu.py --only states --without cudaq lightning_gpu --qubits 8 --rounds 1 --seconds 3"
     assert any("custatevec" in line.lower() for line in benches.report.gpu_peers_table(report))
