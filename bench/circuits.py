@@ -61,4 +61,7 @@ def cpu_name():
 def gpu_name():
     """Of the first device."""
     words = ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]
-    return subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines()[0]
+    try:
+        return subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines()[0]
+    except (OSError, subprocess.CalledProcessError) as problem:
+        raise SystemExit(f"error: there is no NVIDIA GPU to measure: {problem}") from None

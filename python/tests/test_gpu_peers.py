@@ -292,6 +292,13 @@ def test_a_missing_peer_is_named(benches, capsys):
     assert "quasarq is left out" in capsys.readouterr().err
 
 
+def test_a_machine_without_a_gpu_is_one_error(benches, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(sys, "argv", ["gpu.py", "--tilewave", os.environ["TILEWAVE"]])
+    with pytest.raises(SystemExit, match="error: there is no NVIDIA GPU to measure: .*nvidia-smi"):
+        benches.gpu.main()
+
+
 def test_the_whole_command(benches, ex, tmp_path, monkeypatch, capsys):
     """gpu.py with Tilewave on the CPU in the place of a device, and cuStateVec stood in for."""
     program = os.environ["TILEWAVE"]
