@@ -4,10 +4,10 @@ values and gradients, beside other packages.
 
 Strongly entangling layers (RZ RY RZ on every qubit, a ring of CX whose range grows with the layer) and the
 Hamiltonian of an Ising chain in a field, in double precision. Peers are lightning.qubit, Qulacs, scaluq,
-MindQuantum and TensorCircuit-NG on JAX (bench/peers/gradient_peers.py); one that is not installed is named and
-left out. Every package computes the same numbers first, to 1e-9; then each is timed in this process, the median
-of several calls: wall-clock time, and the time of the processor where --cpu is given (on a machine that others
-use). A batch of 100 sets of values at 8 qubits comes last: peers that have no batches take one set after the
+MindQuantum and TensorCircuit-NG on JAX, and with --device cuda lightning.gpu (bench/peers/gradient_peers.py); one
+that is not installed is named and left out. Every package computes the same numbers first, to 1e-9; then each is
+timed in this process, the median of several calls: wall-clock time, and the time of the processor where --cpu is
+given (on a machine that others use). A batch of 100 sets of values at 8 qubits comes last: peers that have no batches take one set after the
 other.
 
 --json replaces the rows of the circuits measured now in a file that is there, and keeps its others.
@@ -30,7 +30,7 @@ sys.path.insert(0, str(HERE / "peers"))
 import numpy as np  # noqa: E402
 import tilewave as tw  # noqa: E402
 
-from circuits import cpu_name, today  # noqa: E402
+from circuits import cpu_name, gpu_name, today  # noqa: E402
 from gradient_peers import PEERS, gates, terms  # noqa: E402
 
 MOST_OFF = 1e-9
@@ -198,7 +198,11 @@ def main(words=None):
     parser.add_argument("--cpu", action="store_true", help="time of the processor instead of wall-clock time")
     parser.add_argument("--device", default="cpu", help="ours: cpu, cuda or cuda:<index>")
     parser.add_argument(
-        "--peers", nargs="*", choices=names, metavar="NAME", default=names, help=f"of {', '.join(names)} (all)"
+        "--peers",
+        nargs="*",
+        choices=names,
+        metavar="NAME",
+        help=f"of {', '.join(names)} (all that run on the kind of device)",
     )
     parser.add_argument("--sets", type=int, default=100, help="of the batch; 0: no batch")
     parser.add_argument("--json", help="write the rows here")
@@ -208,7 +212,7 @@ def main(words=None):
     os.environ.setdefault("OMP_PROC_BIND", "false")  # of which scaluq would speak otherwise
     warnings.filterwarnings("ignore", module="tensorcircuit|jax")
     settings = {
-        "machine": {"cpu": cpu_name()},
+        "machine": {"cpu": cpu_name(), **({"gpu": gpu_name()} if a.device.startswith("cuda") else {})},
         "threads": a.threads,
         "device": a.device,
         "clock": "processor" if a.cpu else "wall-clock",
@@ -219,8 +223,11 @@ def main(words=None):
         other = {k: kept[k] for k, mine in settings.items() if k in kept and kept[k] != mine}
         if other:
             parser.error(f"{a.json} was measured with {json.dumps(other)}: name another file")
-    bench, rows = Bench(a, [kind for kind in PEERS if kind.name in a.peers]), []
-    print(f"{cpu_name()}; {'processor' if a.cpu else 'wall-clock'} milliseconds, medians", flush=True)
+    on_gpu = a.device.startswith("cuda")
+    asked = lambda kind: kind.on_gpu == on_gpu if a.peers is None else kind.name in a.peers
+    bench, rows = Bench(a, [kind for kind in PEERS if asked(kind)]), []
+    machine = gpu_name() if on_gpu else cpu_name()
+    print(f"{machine}; {'processor' if a.cpu else 'wall-clock'} milliseconds, medians", flush=True)
     for n in a.qubits:
         rows.append(bench.row(n))
         show(rows[-1])

@@ -14,6 +14,10 @@ measurements that a bench wrote, so no number is typed twice:
     h100                 bench/baselines/h100_bench.json, by `tilewave bench --json`
     gpu-peers, gpu-peers-shots
                          bench/baselines/h100_peers.json, by bench/peers/gpu.py
+    gpu-gate-peers       bench/baselines/h100_gate_peers.json, by the same
+    gpu-delivered, gpu-entropy
+                         bench/baselines/h100_array_peers.json, by the same
+    gpu-gradients        bench/baselines/h100_gradients.json, by bench/gradients.py
     h200x2               bench/baselines/h200x2_statevec.json, the lines of tests/gpu/multi_gpu
 
 The picture docs/figures/speed.svg is drawn from docs/performance.json too (bench/speed_figure.py).
@@ -34,6 +38,8 @@ DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 TABLE = re.compile(r"(<!-- table: (?P<name>[\w-]+) -->\n)(?P<body>.*?)(<!-- end of table -->)", re.S)
 PEERS = {"qsim": "qsim FP32", "aer_single": "Aer FP32", "quest": "QuEST FP64", "aer_double": "Aer FP64",
          "qulacs": "Qulacs FP64"}
+GPU_PEERS = {"cudaq": "CUDA-Q", "custatevec": "cuStateVec, gate by gate", "custatevec_updater": "cuStateVec, SVUpdater",
+             "lightning_gpu": "lightning.gpu"}
 
 
 def table(titles, rows):
@@ -139,7 +145,8 @@ def gradients_table(report):
     threads = f"{report['threads']} thread" + ("s" if report["threads"] != 1 else "") if report["threads"] else "all threads"
     versions = ", ".join(f"{name} {number}" for name, number in report["versions"].items())
     dates = " to ".join(sorted({row["date"] for row in report["rows"]}))
-    return [f"{report['machine']['cpu']}, {threads}; {dates}; {versions}. Double precision, {report['clock']} milliseconds, medians; of the peers value and gradient, "
+    machine = report["machine"].get("gpu") or f"{report['machine']['cpu']}, {threads}"
+    return [f"{machine}; {dates}; {versions}. Double precision, {report['clock']} milliseconds, medians; of the peers value and gradient, "
             "in brackets over ours. The last columns are a run of the bound circuit by `tw.State`, and value and gradient over it.", "",
             f"Repeat with `{report['command']}`.", "",
             *table(["circuit", "value", "**value and gradient**", *peers, "run", "ratio"], cells)]
@@ -226,20 +233,49 @@ def gpu_first_run_table(report):
     return [f"{report['machine']}; {report['date']}. Milliseconds.", "", *table(titles, cells)]
 
 
-def gpu_peers_head(report):
-    versions = ", ".join(f"{k} {v}" for k, v in report["versions"].items())
-    return [f"{report['machine']}; {report['date']}; {versions}.", "", f"Repeat with `{report['command']}`.", ""]
+def gpu_peers_head(report, part="", packages=()):
+    """The lines in front of a table; of a part the packages that it is about and its command."""
+    versions = ", ".join(f"{k} {v}" for k, v in report["versions"].items() if not packages or k in packages)
+    command = report.get("commands", {}).get(part, report["command"])
+    return [f"{report['machine']}; {report['date']}; {versions}.", "", f"Repeat with `{command}`.", ""]
 
 
 def gpu_peers_table(report):
-    """Tilewave beside CUDA-Q from |0...0>."""
-    cells = [[row["circuit"], *(cell for p in ("single", "double") for times in [row["times"][p]] for cell in
-                                (f"**{ms(times['tilewave'])}**", ms(times["cudaq"]), f"{times['ratio']:.1f}x"))]
-             for row in report["circuits"]]
-    means = report["geometric_means"]
-    cells.append(["geometric mean", "", "", f"**{means['single']:.1f}x**", "", "", f"**{means['double']:.1f}x**"])
-    titles = ["circuit", "FP32 ms", "CUDA-Q FP32", "times slower", "FP64 ms", "CUDA-Q FP64", "times slower"]
-    return [*gpu_peers_head(report), *table(titles, cells)]
+    """Tilewave beside packages for state vectors, from |0...0>."""
+    means, cells = report["geometric_means"], []
+    peers = {precision: [name for name in GPU_PEERS if name in found] for precision, found in means.items()}
+    for row in report["circuits"]:
+        line = [row["circuit"]]
+        for precision in ("single", "double"):
+            times = row["times"][precision]
+            line.append(f"**{ms(times['tilewave'])}**")
+            line += [f"{ms(times[p])} ({digits(times['ratios'][p])}x)" if p in times else "-" for p in peers[precision]]
+        cells.append(line)
+    mean = lambda precision: [f"**{means[precision][p]:.1f}x**" for p in peers[precision]]
+    cells.append(["geometric mean", "", *mean("single"), "", *mean("double")])
+    packages = [k for k in report["versions"] if k not in ("quasarq", "cucim-cu13", "cupy-cuda13x")]
+    titles = ["circuit"]
+    for title, precision in (("FP32", "single"), ("FP64", "double")):
+        titles += [f"**{title}**", *(f"{GPU_PEERS[p]} {title}" for p in peers[precision])]
+    return [*gpu_peers_head(report, "states", packages), *table(titles, cells)]
+
+
+def gpu_delivered_table(report):
+    """Bit-packed NumPy arrays of detection events."""
+    cells = []
+    for row in report["delivered"]:
+        own, other = (digits(row["times"][name]["shots_per_s"] / 1e6) for name in ("tilewave", "quasarq"))
+        cells.append([str(row["distance"]), f"{row['p']:g}", f"**{own}**", other, f"{row['ratio']:.1f}x"])
+    head = gpu_peers_head(report, "delivered", ["quasarq"])
+    return [*head, *table(["distance", "p", "Tilewave", "QuaSARQ", "over it"], cells)]
+
+
+def gpu_entropy_table(report):
+    cells = [[f"{row['window']}x{row['window']}", str(row["classes"]), f"**{ms(row['times']['tilewave'])}**",
+              f"{ms(row['times']['cucim'])} ({row['times']['cucim']['backend']})", f"{row['ratio']:.1f}x"]
+             for row in report["entropy"]]
+    head = gpu_peers_head(report, "entropy", ["cucim-cu13", "cupy-cuda13x"])
+    return [*head, *table(["window", "classes", "Tilewave", "cuCIM", "times slower"], cells)]
 
 
 def gpu_shots_table(report):
@@ -278,6 +314,10 @@ TABLES = {
     "h100": lambda: bench_table(read(BASELINES / "h100_bench.json")),
     "gpu-peers": lambda: gpu_peers_table(read(BASELINES / "h100_peers.json")),
     "gpu-peers-shots": lambda: gpu_shots_table(read(BASELINES / "h100_peers.json")),
+    "gpu-gate-peers": lambda: gpu_peers_table(read(BASELINES / "h100_gate_peers.json")),
+    "gpu-delivered": lambda: gpu_delivered_table(read(BASELINES / "h100_array_peers.json")),
+    "gpu-entropy": lambda: gpu_entropy_table(read(BASELINES / "h100_array_peers.json")),
+    "gpu-gradients": lambda: gradients_table(read(BASELINES / "h100_gradients.json")),
     "h200x2": lambda: two_gpus_table(read(BASELINES / "h200x2_statevec.json")),
 }
 

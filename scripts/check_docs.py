@@ -52,8 +52,8 @@ def check_links(root):
 
 
 def check_files(root):
-    there = ["/" + str(path.relative_to(root)) for top in ("include", "src", "tests", "bench", "scripts", "python", "examples", "ladders")
-             for path in (root / top).rglob("*.*")]
+    tops = ("include", "src", "tests", "bench", "scripts", "python", "examples", "ladders", "packaging")
+    there = ["/" + str(path.relative_to(root)) for top in tops for path in (root / top).rglob("*.*")]
     for path in documents(root):
         if path.parent.name == "notebook":
             continue

@@ -1,20 +1,31 @@
 #!/usr/bin/env python3
-"""Times Tilewave and NVIDIA's simulators on one GPU in one run: CUDA-Q for state vectors, cuStabilizer for shots.
+"""Times Tilewave and other packages on one GPU in one run: state vectors, shots and local entropy.
 
     bench/peers/gpu.py --qubits 30 --json bench/baselines/h100_peers.json && bench/report.py
     bench/peers/gpu.py --only shots --codes 11:0.001 31:0.01
+    bench/peers/gpu.py --only states --without cudaq --json bench/baselines/h100_gate_peers.json
+    bench/peers/gpu.py --only delivered tableau entropy --json bench/baselines/h100_array_peers.json
 
-Peers come from PyPI (`cuda-quantum-cu13`; `cuquantum-python-cu13`, `custabilizer-cu13`, `cupy-cuda13x`, `stim`), and one that
-cannot be imported is left out and named. Before anything is timed, results are compared: amplitudes of every family on
-a small circuit, up to one phase, and of every code how often each detector fires.
+Peers come from PyPI (`cuda-quantum-cu13`; `cuquantum-python-cu13`, `custabilizer-cu13`, `custatevec-cu13`,
+`cupy-cuda13x`, `stim`; `pennylane-lightning-gpu`; `quasarq`; `cucim-cu13`; NumPy), and one that cannot be imported is
+left out and named. Before anything is timed, results are compared: amplitudes of every family on a small circuit, up
+to one phase, of every code how often each detector fires, outcomes of tableaus that are certain, and entropies to
+5e-5 bits.
 
 State vectors, from |0...0>. Tilewave: `tilewave bench`, medians, once before and once after the peer; both are in the
 JSON, the table has the slower. CUDA-Q: target nvidia, `get_state` of a kernel that has run before, less what the same
-gates take on 14 qubits, which is the time of its host code; the median of the rounds.
+gates take on 14 qubits, which is the time of its host code; the median of the rounds. cuStateVec's Ex interface and
+lightning.gpu: gpu_states.py.
 
 Shots, left on the device. Tilewave: `tilewave detect --out_format counts`, whole commands of two sizes; their difference
 leaves start-up out. cuStabilizer: FrameSimulator.apply and DEMSampler.sample, synchronised, the median of the rounds, at the
 best of several batch sizes.
+
+Shots delivered: bit-packed NumPy arrays that `CompiledDetectorSampler.sample` of the Python package and QuaSARQ's
+sampler fill, medians at the best of several batch sizes. Tableaus: one run of a random Clifford circuit from its text.
+Entropy: a CuPy array in, one out (gpu_arrays.py).
+
+--json keeps what an older file of that name holds of other circuits and parts.
 """
 import argparse
 import json
@@ -29,11 +40,15 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
-from circuits import read_qasm, today  # noqa: E402
+from circuits import gpu_name, read_qasm, today  # noqa: E402
+from gpu_arrays import CuCim, QuaSarq, measure_delivered, measure_entropy, measure_tableaus  # noqa: E402
+from gpu_states import PEERS as GATE_PEERS, folded  # noqa: E402
 from run import geometric_mean, same_up_to_phase  # noqa: E402
 
 FAMILIES = ["qft", "ghz", "random", "supremacy", "quantum_volume", "ising", "qaoa"]
 CODES = ["11:0.001", "31:0.001", "11:0.01", "31:0.01"]
+TABLEAUS = ["200:100", "1000:100", "5000:20"]
+PARTS = ["states", "shots", "delivered", "tableau", "entropy"]
 CHECK_QUBITS, HOST_QUBITS, CHECK_SHOTS = 8, 14, 1 << 17
 
 
@@ -44,10 +59,16 @@ def parse_arguments():
     parser.add_argument("--rounds", type=int, default=7, help="of which the median counts (default 7)")
     parser.add_argument("--precision", choices=["single", "double"], nargs="*", default=["single", "double"])
     parser.add_argument("--codes", nargs="*", default=CODES, help="distance:p, rotated surface codes")
+    parser.add_argument("--tableaus", nargs="*", default=TABLEAUS, help="qubits:layers of random Clifford circuits")
     parser.add_argument("--tilewave", default=str(ROOT / "build" / "cuda" / "tilewave"))
     parser.add_argument("--device", default="cuda:0")
-    parser.add_argument("--only", choices=["states", "shots"], help="one half of the comparison")
-    parser.add_argument("--without", nargs="*", default=[], help="peers to leave out: cudaq custabilizer")
+    parser.add_argument("--only", choices=PARTS, nargs="*", default=PARTS, metavar="PART",
+                        help=f"of {' '.join(PARTS)} (all)")
+    parser.add_argument("--seconds", type=float, default=3.0,
+                        help="no further round of a gate-by-gate peer, a tableau or an entropy after so long (default 3)")
+    parser.add_argument("--without", nargs="*", default=[], metavar="PEER",
+                        help="of cudaq custatevec custatevec_updater lightning_gpu custabilizer quasarq cucim; "
+                             "lightning_gpu:single leaves out one precision of one")
     parser.add_argument("--json", help="write every number to this file (bench/report.py prints the tables)")
     return parser.parse_args()
 
@@ -62,6 +83,8 @@ def output_of(command):
 # -- state vectors -----------------------------------------------------------------------------------------------------
 
 class CudaQ:
+    name = "cudaq"
+
     def __init__(self):
         import cudaq
         self.cudaq = cudaq
@@ -84,6 +107,11 @@ class CudaQ:
     def amplitudes(self, size, gates):
         state = self.cudaq.get_state(self.kernel(size, gates))
         return [complex(state[k]) for k in range(1 << size)]
+
+    def measure(self, size, gates, small, rounds, budget_s):
+        whole = self.seconds(self.kernel(size, gates), rounds)
+        host = self.seconds(self.kernel(*small), rounds)
+        return {"median_s": statistics.median(whole) - statistics.median(host), "times_s": whole, "host_s": host}
 
     def seconds(self, kernel, rounds):
         self.cudaq.get_state(kernel)  # compiled here
@@ -111,40 +139,36 @@ def compare_states(arguments, peer, path):
     ours = json.loads(output_of([arguments.tilewave, "run", path, "--device", arguments.device, "--amplitudes",
                                  f"first:{1 << CHECK_QUBITS}", "--json"]))
     if not same_up_to_phase([complex(a["re"], a["im"]) for a in ours["amplitudes"]], peer.amplitudes(*read_qasm(path))):
-        sys.exit(f"error: CUDA-Q and Tilewave disagree on {path.name}")
+        sys.exit(f"error: {peer.name} and Tilewave disagree on {path.name}")
 
 
-def measure_states(arguments, peer, folder):
-    rows = []
+def measure_states(arguments, peers, folder):
+    """Yields a row a family."""
     for family in arguments.families or FAMILIES:
         row = {"circuit": f"{family}_{arguments.qubits}", "times": {}}
-        if peer:
-            small_path = written(arguments, family, CHECK_QUBITS, folder)
-            size, gates = read_qasm(written(arguments, family, arguments.qubits, folder))
-            small = [(name, [k % HOST_QUBITS for k in at], p) for name, at, p in gates
-                     if len({k % HOST_QUBITS for k in at}) == len(at)]
+        small_path = written(arguments, family, CHECK_QUBITS, folder)
+        size, gates = read_qasm(written(arguments, family, arguments.qubits, folder))
+        small = HOST_QUBITS, folded(gates, HOST_QUBITS)
         before = tilewave_states(arguments, family)
         for precision in arguments.precision:
             times = row["times"][precision] = {}
-            if peer:
+            for peer in peers:
+                if f"{peer.name}:{precision}" in arguments.without:
+                    continue
                 peer.use(precision)
                 compare_states(arguments, peer, small_path)
-                whole = peer.seconds(peer.kernel(size, gates), arguments.rounds)
-                host = peer.seconds(peer.kernel(HOST_QUBITS, small), arguments.rounds)
-                times["cudaq"] = {"median_s": statistics.median(whole) - statistics.median(host), "times_s": whole,
-                                  "host_s": host}
+                times[peer.name] = peer.measure(size, gates, small, arguments.rounds, arguments.seconds)
         after = tilewave_states(arguments, family)
         for precision in arguments.precision:
             both = [before[precision]["median_s"], after[precision]["median_s"]]
             times = row["times"][precision]
             times["tilewave"] = {"median_s": max(both), "before_and_after_s": both,
                                  "passes": after[precision]["passes"]}
-            if peer:
-                times["ratio"] = times["cudaq"]["median_s"] / times["tilewave"]["median_s"]
-        print(row["circuit"], {p: {k: round(v["median_s"] * 1e3, 2) if isinstance(v, dict) else round(v, 1)
-                                   for k, v in t.items()} for p, t in row["times"].items()}, flush=True)
-        rows.append(row)
-    return rows
+            times["ratios"] = {p.name: times[p.name]["median_s"] / times["tilewave"]["median_s"]
+                               for p in peers if p.name in times}
+        print(row["circuit"], {p: {k: round(v["median_s"] * 1e3, 2) for k, v in t.items() if k != "ratios"}
+                                  for p, t in row["times"].items()}, flush=True)
+        yield row
 
 
 # -- shots -------------------------------------------------------------------------------------------------------------
@@ -246,18 +270,24 @@ def compare_counts(arguments, peer, engine, path, text):
                      f"times in {CHECK_SHOTS} shots")
 
 
+def code_file(arguments, code, folder):
+    """(distance, p, file of the circuit) of a word "distance:p"."""
+    distance, p = code.split(":")
+    path = Path(folder) / f"surface_{distance}_{p}.stim"
+    noise = [word for name in ("after_clifford_depolarization", "before_round_data_depolarization",
+                               "before_measure_flip_probability", "after_reset_flip_probability")
+             for word in (f"--{name}", p)]
+    output_of([arguments.tilewave, "gen", "--code", "surface_code", "--task", "rotated_memory_z",
+               "--distance", distance, "--rounds", distance, *noise, "--out", path])
+    return int(distance), float(p), path
+
+
 def measure_shots(arguments, peer, folder):
     rows = []
     for code in arguments.codes:
-        distance, p = code.split(":")
-        path = Path(folder) / f"surface_{distance}_{p}.stim"
-        noise = [word for name in ("after_clifford_depolarization", "before_round_data_depolarization",
-                                   "before_measure_flip_probability", "after_reset_flip_probability")
-                 for word in (f"--{name}", p)]
-        output_of([arguments.tilewave, "gen", "--code", "surface_code", "--task", "rotated_memory_z", "--distance", distance,
-                   "--rounds", distance, *noise, "--out", path])
+        distance, p, path = code_file(arguments, code, folder)
         text = path.read_text()
-        row = {"distance": int(distance), "p": float(p),
+        row = {"distance": distance, "p": p,
                "times": {"tilewave": tilewave_shots(arguments, path, min(3, arguments.rounds))}}
         if peer:
             row_bytes = len(tilewave_counts(arguments, path, 1)[1]) / 4
@@ -290,7 +320,8 @@ def peer_or_none(name, make, arguments, report):
 def versions():
     from importlib.metadata import PackageNotFoundError, version
     found = {}
-    for package in ("cuda-quantum-cu13", "custatevec-cu13", "custabilizer-cu13", "cuquantum-python-cu13"):
+    for package in ("cuda-quantum-cu13", "custatevec-cu13", "custabilizer-cu13", "cuquantum-python-cu13",
+                    "pennylane-lightning-gpu", "quasarq", "cucim-cu13", "cupy-cuda13x"):
         try:
             found[package] = version(package)
         except PackageNotFoundError:
@@ -298,27 +329,82 @@ def versions():
     return found
 
 
+def means_of(rows):
+    """{precision: {peer: geometric mean of its ratios}} over the circuits that have it."""
+    means = {}
+    for precision in rows[0]["times"]:
+        ratios = [row["times"][precision]["ratios"] for row in rows if precision in row["times"]]
+        peers = dict.fromkeys(peer for found in ratios for peer in found)
+        means[precision] = {peer: geometric_mean([r[peer] for r in ratios if peer in r]) for peer in peers}
+    return means
+
+
+KEYS = {"circuits": ("circuit",), "codes": ("distance", "p"), "delivered": ("distance", "p"),
+        "tableaus": ("qubits", "layers"), "entropy": ("width", "window", "classes")}
+
+
+def merged(kept, report):
+    """The report with the rows of an older one that it does not measure again."""
+    for part, names in KEYS.items():
+        key = lambda row: tuple(row[name] for name in names)
+        now = {key(row) for row in report.get(part, [])}
+        if rows := [row for row in kept.get(part, []) if key(row) not in now] + report.get(part, []):
+            report[part] = rows
+    for name in ("versions", "commands"):
+        report[name] = {**kept.get(name, {}), **report.get(name, {})}
+    if report.get("circuits"):
+        report["geometric_means"] = means_of(report["circuits"])
+    return report
+
+
+def shown_command(arguments, parts):
+    words = [] if parts == PARTS else ["--only", *parts]
+    words += ["--without", *arguments.without] if arguments.without else []
+    words += ["--qubits", arguments.qubits] if "states" in parts else []
+    words += ["--rounds", arguments.rounds]
+    if {"states", "tableau", "entropy"} & set(parts):
+        words += ["--seconds", f"{arguments.seconds:g}"]
+    return " ".join(map(str, ["bench/peers/gpu.py", *words]))
+
+
 def main():
     arguments = parse_arguments()
     if not Path(arguments.tilewave).exists():
         sys.exit(f"error: {arguments.tilewave} is not there: build it with cmake --preset cuda")
-    name = output_of(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]).splitlines()[0]
-    report = {"machine": name, "date": today(), "versions": versions(),
-              "command": f"bench/peers/gpu.py --qubits {arguments.qubits} --rounds {arguments.rounds}"}
+    name = gpu_name()
+    report = {"machine": name, "date": today(), "versions": versions(), "command": shown_command(arguments, arguments.only),
+              "commands": {part: shown_command(arguments, [part]) for part in arguments.only}}
     print(name, report["versions"], flush=True)
+    kept = json.loads(Path(arguments.json).read_text()) if arguments.json and Path(arguments.json).exists() else {}
+    if kept.get("machine", name) != name:
+        sys.exit(f"error: {arguments.json} holds what {kept['machine']} measured: name another file")
+
+    def keep(part, rows):
+        """Adds rows and writes the file after each: a peer may end the process."""
+        for row in rows:
+            report.setdefault(part, []).append(row)
+            if arguments.json:
+                Path(arguments.json).write_text(json.dumps(merged(kept, dict(report)), indent=1) + "\n")
+
     with tempfile.TemporaryDirectory() as folder:
-        if arguments.only != "shots":
-            peer = peer_or_none("cudaq", CudaQ, arguments, report)
-            report["circuits"] = measure_states(arguments, peer, folder)
-            if peer:
-                means = {p: geometric_mean([r["times"][p]["ratio"] for r in report["circuits"]]) for p in arguments.precision}
-                report["geometric_means"] = means
-                print("geometric means:", {p: round(m, 2) for p, m in means.items()}, flush=True)
-        if arguments.only != "states":
+        if "states" in arguments.only:
+            made = [peer_or_none(kind.name, kind, arguments, report) for kind in [CudaQ, *GATE_PEERS]]
+            keep("circuits", measure_states(arguments, [peer for peer in made if peer], folder))
+            print("geometric means:", means_of(report["circuits"]), flush=True)
+        if "shots" in arguments.only:
             peer = peer_or_none("custabilizer", CuStabilizer, arguments, report)
-            report["codes"] = measure_shots(arguments, peer, folder)
-    if arguments.json:
-        Path(arguments.json).write_text(json.dumps(report, indent=1) + "\n")
+            keep("codes", measure_shots(arguments, peer, folder))
+        if {"delivered", "tableau"} & set(arguments.only):
+            peer = peer_or_none("quasarq", QuaSarq, arguments, report)
+            if "delivered" in arguments.only:
+                codes = [code_file(arguments, code, folder) for code in arguments.codes]
+                texts = [(distance, p, path.read_text()) for distance, p, path in codes]
+                keep("delivered", measure_delivered(arguments, peer, texts))
+            if "tableau" in arguments.only:
+                sizes = [tuple(map(int, word.split(":"))) for word in arguments.tableaus]
+                keep("tableaus", measure_tableaus(arguments, peer, sizes))
+        if "entropy" in arguments.only:
+            keep("entropy", measure_entropy(arguments, peer_or_none("cucim", CuCim, arguments, report)))
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ def terms(n):
 
 
 class Peer:
-    most_qubits = 30
+    most_qubits, on_gpu = 30, False
 
     def prepare(self, values):
         return values
@@ -53,7 +53,7 @@ class Lightning(Peer):
         from pennylane.devices import ExecutionConfig
 
         self.qml, self.n, self.layers = qml, n, layers
-        self.device = qml.device("lightning.qubit", wires=n)
+        self.device = qml.device(self.name, wires=n)
         self.config = ExecutionConfig(gradient_method="adjoint", use_device_jacobian_product=False)
         letters = {"X": qml.X, "Z": qml.Z}
         products = [[letters[p](q) for q, p in term.items()] for _, term in terms(n)]
@@ -89,6 +89,19 @@ class Lightning(Peer):
             return qml.expval(self.sum)
 
         return energy(values)
+
+
+class LightningGpu(Lightning):
+    name, package, on_gpu = "lightning.gpu", "pennylane-lightning-gpu", True
+
+    def __init__(self, n, layers, threads):
+        from pennylane_lightning import lightning_gpu_ops
+
+        try:
+            lightning_gpu_ops.DevPool.getTotalDevices()
+        except Exception as problem:
+            raise ImportError(f"no CUDA device: {problem}") from problem
+        super().__init__(n, layers, threads)
 
 
 class Qulacs(Peer):
@@ -247,4 +260,4 @@ class TensorCircuit(Peer):
         return list(zip(np.asarray(values), np.asarray(gradients)))
 
 
-PEERS = [Lightning, Qulacs, Scaluq, MindQuantum, TensorCircuit]
+PEERS = [Lightning, LightningGpu, Qulacs, Scaluq, MindQuantum, TensorCircuit]

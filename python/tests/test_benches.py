@@ -109,3 +109,29 @@ def test_packages_that_are_not_there_are_named(bench, monkeypatch, capsys):
     monkeypatch.setattr(bench, "PEERS", [Missing])
     bench.main(["--qubits", "3", "4", "--sets", "0", "--seconds", "0.01"])
     assert capsys.readouterr().err == "missing is left out: No module named 'missing' (pip install missing-package)\n"
+
+
+def test_a_peer_for_gpus_is_left_out_without_one(bench, capsys):
+    kinds = {kind.name: kind.on_gpu for kind in bench.PEERS}
+    assert kinds["lightning.gpu"] and not kinds["lightning.qubit"]
+    bench.main(["--qubits", "3", "--layers", "1", "--sets", "0", "--seconds", "0.01", "--peers", "lightning.gpu"])
+    captured = capsys.readouterr()
+    assert "lightning.gpu is left out: " in captured.err and "(pip install pennylane-lightning-gpu)" in captured.err
+    assert "strongly_entangling_3x1: value" in captured.out
+
+
+def test_peers_are_those_of_the_kind_of_device(bench, monkeypatch):
+    asked = {}
+
+    class Seen(bench.Bench):
+        def __init__(self, arguments, peers):
+            asked[arguments.device] = [kind.name for kind in peers]
+            raise SystemExit
+
+    monkeypatch.setattr(bench, "Bench", Seen)
+    monkeypatch.setattr(bench, "gpu_name", lambda: "a GPU")
+    for device in ("cpu", "cuda:0"):
+        with pytest.raises(SystemExit):
+            bench.main(["--device", device])
+    assert "lightning.gpu" not in asked["cpu"] and "lightning.qubit" in asked["cpu"]
+    assert asked["cuda:0"] == ["lightning.gpu"]
