@@ -159,8 +159,10 @@ class CircuitFunction:
     def probabilities(self, values: Any, qubits: Optional[Sequence[int]] = None, *, initial_state: Start = None) -> Floats:
         """Probabilities of the 2^k outcomes of chosen qubits (default: all): float64[2^k], or [B, 2^k]; bit j of an index is
         qubits[j]."""
-        chosen = self._chosen(qubits)
-        return _marginals(np.abs(self.state(values, initial_state=initial_state))**2, self._num_qubits, chosen)
+        chosen = np.array(self._chosen(qubits), np.uint32)
+        sets, is_batch = self._sets(values)
+        found = self._function._probabilities(sets, self._start(initial_state, sets), chosen)
+        return found if is_batch else found[0]
 
     def probabilities_vjp(self, values: Any, qubits: Optional[Sequence[int]], v: ArrayLike, *,
                           initial_state: Start = None) -> Floats:
@@ -269,17 +271,6 @@ def _finish():
 def _need_finite(array, name):
     if not np.isfinite(array).all():
         raise ValueError(f"{name} has an element that is not a finite number")
-
-
-def _marginals(all_of_them, num_qubits, chosen):
-    if chosen == list(range(num_qubits)):
-        return all_of_them
-    lead = all_of_them.ndim - 1
-    axes = all_of_them.reshape(all_of_them.shape[:-1] + (2,) * num_qubits)  # axis lead + n - 1 - k is qubit k
-    kept = [lead + num_qubits - 1 - q for q in reversed(chosen)]
-    rest = tuple(axis for axis in range(lead, lead + num_qubits) if axis not in kept)
-    moved = np.transpose(axes, (*range(lead), *kept, *rest))
-    return moved.reshape(all_of_them.shape[:-1] + (2**len(chosen), -1)).sum(axis=-1)
 
 
 def _is_list(observables):

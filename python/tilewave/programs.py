@@ -58,6 +58,13 @@ class Rows:
         self.keeps_norm = True
         self.has_channels = False
 
+    def copy(self) -> Rows:
+        """The same rows, to which others may be added."""
+        own = Rows(self.num_qubits)
+        own.__dict__.update(self.__dict__)
+        own.rows, own.matrices = list(self.rows), list(self.matrices)
+        return own
+
     def add(self, name: str, targets: Sequence[int], angles: tuple[Any, ...] = (), controls: Sequence[int] = (),
             values: Optional[int] = None) -> None:
         """Under further controls; bit k of `values` is what control k acts on (default: all ones)."""
@@ -185,8 +192,8 @@ class Program:
 
 class Function:
     """Expectations of observables as a function of the parameters of rows. Values are float64[sets, parameters], parameters
-    by their numbers; those that no gate holds have derivative 0. `initial` is the state to start from, complex128[2^n];
-    None: |0...0>."""
+    by their numbers; those that no gate holds have derivative 0. `initial` is the state to start from, complex128[2^n], or one
+    for each set, [sets, 2^n]; None: |0...0>."""
 
     def __init__(self, rows: Rows, observables: Sequence[Terms], how: tuple[str, str, int]) -> None:
         circuit = Circuit(rows.num_qubits)
@@ -223,6 +230,16 @@ class Function:
         found: NDArray[np.complex128] = self._function._states(*self._given(values, initial))
         return found
 
+    def probabilities(self, values: NDArray[np.float64], qubits: Sequence[int], initial: Start = None) -> NDArray[np.float64]:
+        """[sets, 2^k] of chosen qubits; bit j of an outcome is qubits[j]."""
+        found: NDArray[np.float64] = self._function._probabilities(*self._given(values, initial), np.array(qubits, np.uint32))
+        return found
+
+    def samples(self, values: NDArray[np.float64], shots: int, seed: int, initial: Start = None) -> NDArray[np.uint64]:
+        """Basis states [sets, shots]."""
+        found: NDArray[np.uint64] = self._function._samples(*self._given(values, initial), shots, seed)
+        return found
+
     def state_vjp(self, values: NDArray[np.float64], cotangents: NDArray[np.complex128],
                   initial: Start = None) -> NDArray[np.float64]:
         """The derivatives [sets, parameters] of Re sum_x conj(g_x) psi_x, g [sets, 2^n]."""
@@ -236,7 +253,7 @@ class Function:
         return whole
 
     def _given(self, values, initial):
-        start = np.zeros((0, 1), complex) if initial is None else initial.reshape(1, -1)
+        start = np.zeros((0, 1), complex) if initial is None else np.ascontiguousarray(np.atleast_2d(initial), complex)
         return np.ascontiguousarray(values[:, self.columns]), start
 
     def _spread(self, gradient, values):

@@ -13,7 +13,7 @@ from pennylane.devices.modifiers import simulator_tracking, single_tape_support
 from pennylane.devices.preprocess import (decompose, device_resolve_dynamic_wires, validate_device_wires,
                                           validate_measurements)
 from pennylane.exceptions import DeviceError
-from pennylane.measurements import ExpectationMP, SampleMeasurement, StateMeasurement
+from pennylane.measurements import ExpectationMP, SampleMeasurement, StateMeasurement, StateMP, VarianceMP
 from pennylane.ops import CompositeOp, Conditional, MidMeasure, SparseHamiltonian, SymbolicOp
 from pennylane.operation import StatePrepBase
 from pennylane.tape import QuantumScript
@@ -32,6 +32,7 @@ from .observables import KnownObservables, sentence_of
 from ..programs import Programs, Rows
 from .shots import ShotPlan, accepts_shots, is_shadow, without_shots
 
+_MOST_BATCH_QUBITS = 13  # states that vectors hold side by side
 _OPTIONS = ("precision", "device", "threads", "effort")
 
 
@@ -67,15 +68,15 @@ def _accepts_shots(mp):
 
 @qml.transform
 def _expand_what_is_no_angle(tape):
-    """A batch whose members differ in more than angles of gates is taken apart, and so are classical shadows and samples of
-    circuits that measure in the middle or postselect, which may differ in number."""
+    """A batch whose members differ in more than the state they begin in and angles of gates is taken apart, and so are
+    classical shadows and samples of circuits that measure in the middle or postselect, which may differ in number."""
     if tape.batch_size is None:
         return (tape,), _first
     if any(is_shadow(mp) for mp in tape.measurements) or any(
             isinstance(op, MidMeasure) or (tape.shots and op.name == "Projector") for op in tape.operations):
         return broadcast_expand(tape)
     first = 1 if tape.operations and isinstance(tape.operations[0], StatePrepBase) else 0
-    if any(op.batch_size is not None for op in tape.operations[:first]) or any(
+    if any(op.batch_size is not None and op.name == "BasisState" for op in tape.operations[:first]) or any(
             op.batch_size is not None and not gates.angles_only(op) for op in tape.operations[first:]):
         return broadcast_expand(tape)
     return (tape,), _first
@@ -242,8 +243,10 @@ class _Run:
         wires, rows = self.wires, self.rows
         operations = self.tape.operations
         if operations and isinstance(operations[0], StatePrepBase) and operations[0].name != "BasisState":
-            vector = operations[0].state_vector(wire_order=list(wires))
-            self.initial = initial_of(qml.math.toarray(qml.math.reshape(vector, (-1,))))
+            batch = operations[0].batch_size
+            vectors = np.reshape(qml.math.toarray(operations[0].state_vector(wire_order=list(wires))),
+                                 (-1,) if batch is None else (batch, -1))
+            self.initial = initial_of(vectors) if batch is None else np.stack([initial_of(vector) for vector in vectors])
             self.numbers += [np.nan] * len(operations[0].data)
             operations = operations[1:]
         at = len(self.numbers)
@@ -292,6 +295,10 @@ class _Run:
         program = self.device._programs.of(self.rows)
         return [program.at(row) for row in self.table()]
 
+    def _start_of(self, member):
+        """The state that a member of the batch begins in."""
+        return self.initial if self.initial is None or self.initial.ndim == 1 else self.initial[member]
+
     def function(self, wants_derivatives=False):
         """The expectation values as a function of the numbers; None where something else is asked."""
         if not self.rows.keeps_norm or is_gpu(self.how[1]):
@@ -335,31 +342,82 @@ class _Run:
                 values = function.expectations(self.table(), self.initial)
                 answers = [np.float64(v) for v in values[0]] if batch is None else list(values.T)
                 return tuple(answers) if len(answers) > 1 else answers[0]
-            answers = [measure_exactly(self.state(circuit), self.tape.measurements, self.wires, self.rows.keeps_norm,
-                                       self.device._known) for circuit in self.circuits()]
-            if self.tape.batch_size is not None:
-                answers = [np.stack(values) for values in zip(*answers)]
-            else:
-                answers = answers[0]
+            answers = self._side_by_side()
+            if answers is None:
+                answers = [measure_exactly(self.state(circuit, k), self.tape.measurements, self.wires, self.rows.keeps_norm,
+                                           self.device._known) for k, circuit in enumerate(self.circuits())]
+                answers = answers[0] if batch is None else [np.stack(values) for values in zip(*answers)]
             return tuple(answers) if len(answers) > 1 else answers[0]
         # a list of entries of the shot vector for each measurement
         entries = [tuple(values) if len(values) > 1 else values[0] for values in zip(*found)]
         return tuple(entries) if self.tape.shots.has_partitioned_shots else entries[0]
 
-    def state(self, circuit):
-        return _core.State(circuit, *self.how, None, self.effort, self.initial)
+    def state(self, circuit, member=0):
+        return _core.State(circuit, *self.how, None, self.effort, self._start_of(member))
+
+    # --- members of a batch side by side
+
+    def _has_small_batch(self):
+        return (self.tape.batch_size is not None and self.rows.num_qubits <= _MOST_BATCH_QUBITS and self.rows.keeps_norm
+                and not self.clbits and not is_gpu(self.how[1]))
+
+    def _side_by_side(self):
+        """Exact answers for a batch: expectation values and variances of Pauli sums, probabilities of wires, and states; None
+        where something else is asked, or a member is worth a run of its own."""
+        if not self._has_small_batch():
+            return None
+        how, program, table = (self.how[0], "cpu", self.how[2]), self.device._programs.of(self.rows), self.table()
+        plans, known = [], []
+        for mp in self.tape.measurements:
+            if mp.obs is not None and mp.mv is None and type(mp) in (ExpectationMP, VarianceMP):
+                found = self.device._known.find(mp.obs, type(mp) is VarianceMP, self.wires, len(self.wires))
+                if found is None:
+                    return None
+                plans.append((mp, len(known)))
+                known += found.terms
+            elif asks_probabilities(mp) or type(mp) is StateMP:
+                plans.append((mp, None))
+            else:
+                return None
+        means = None
+        if known:
+            key = tuple(part.tobytes() for terms in known for part in terms)
+            means = program.function(key, known, how).expectations(table, self.initial)
+        bare = program.function((), [], how) if any(at is None for _, at in plans) else None
+        answers = []
+        for mp, at in plans:
+            if at is not None:
+                answers.append(means[:, at] - means[:, at + 1] ** 2 if type(mp) is VarianceMP else means[:, at])
+            elif type(mp) is StateMP:
+                answers.append(bare.states(table, self.initial))
+            else:
+                answers.append(bare.probabilities(table, [self.wires[wire] for wire in (mp.wires or self.wires)][::-1],
+                                                  self.initial))
+        return answers
+
+    def _shots_side_by_side(self, rotations, operations, shots):
+        """Samples of a batch, bool [members, shots, wires], after further gates."""
+        rows = self.rows.copy()
+        numbers = self._add_rotation(rows, rotations, operations, len(self.numbers))
+        table = np.hstack([self.table(), np.broadcast_to(np.array(numbers, float), (self.tape.batch_size, len(numbers)))])
+        function = self.device._programs.of(rows).function((), [], (self.how[0], "cpu", self.how[2]))
+        outcomes = function.samples(table, shots, self.device._seed(), self.initial)
+        return (outcomes[..., None] >> np.arange(rows.num_qubits, dtype=np.uint64)[::-1] & np.uint64(1)).astype(bool)
 
     # --- with shots
 
     def _sampled(self):
         tape, bins = self.tape, list(self.tape.shots.bins())
-        states = [self.state(circuit) for circuit in self.circuits()]
+        together = self._has_small_batch()
+        states = [] if together else [self.state(circuit, k) for k, circuit in enumerate(self.circuits())]
         if not self.rows.keeps_norm:  # no batch: postselections with shots are taken apart
             bins = self._left_of(bins, states[0])
         plain = [mp for mp in tape.measurements if not is_shadow(mp)]
         plan = ShotPlan(plain, self.wires, tape.batch_size)
 
         def draw(rotations, operations):
+            if together:
+                return self._shots_side_by_side(rotations, operations, bins[-1][1]), bins
             parts = []
             for state in states:
                 if rotations or operations:
@@ -384,15 +442,21 @@ class _Run:
             at += count
         return left
 
-    def _rotation(self, rotations, operations):
-        rows = Rows(self.rows.num_qubits)
+    def _add_rotation(self, rows, rotations, operations, first=0):
+        """Adds gates; their numbers, which those of the rows count from `first`."""
         for gate, qubit in rotations:
             rows.add(gate, (qubit,))
         numbers = []
         for op in operations or ():
             for native in _natives(op):
-                gates.add(native, self.wires, tuple((1.0, len(numbers) + k, 0.0) for k in range(len(native.data))), rows)
+                at = first + len(numbers)
+                gates.add(native, self.wires, tuple((1.0, at + k, 0.0) for k in range(len(native.data))), rows)
                 numbers += [np.asarray(value, float) if gates.angles_only(native) else np.nan for value in native.data]
+        return numbers
+
+    def _rotation(self, rotations, operations):
+        rows = Rows(self.rows.num_qubits)
+        numbers = self._add_rotation(rows, rotations, operations)
         return self.device._programs.of(rows).at(np.array(numbers, float))
 
     def _shadow(self, mp, state, bins):
