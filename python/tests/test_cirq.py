@@ -193,6 +193,27 @@ def test_sweeps_run_side_by_side(monkeypatch):
     assert not np.array_equal(results[0].records["ca"], results[1].records["ca"])
 
 
+def test_sweeps_are_asked_of_the_gpu(monkeypatch):
+    from types import SimpleNamespace
+
+    from tilewave import programs
+    asked = []
+
+    def on_cpu(circuit, terms, numbers, count, precision, device, threads):
+        asked.append(device)
+        return core._Function(circuit, terms, numbers, count, precision, "cpu", threads)
+    core = programs._core
+    monkeypatch.setattr(programs, "_core", SimpleNamespace(_Function=on_cpu))
+    without_single_runs(monkeypatch)
+    circuit, resolvers = cirq.Circuit(cirq.X(A) ** T), [{"t": t} for t in (0.0, 1.0, 0.0)]
+    gpu = double(device="cuda:1")
+    assert [abs(r.final_state_vector[1]).round(12) for r in gpu.simulate_sweep(circuit, resolvers)] == [0, 1, 0]
+    assert np.allclose(gpu.simulate_expectation_values_sweep(circuit, cirq.Z(A), resolvers), [[1], [-1], [1]])
+    measured = circuit + cirq.Circuit(cirq.measure(A, key="a"))
+    assert [r.records["a"].all() for r in gpu.run_sweep(measured, resolvers, repetitions=5)] == [False, True, False]
+    assert asked == ["cuda:1"] * 3
+
+
 def test_sweeps_of_measurements_in_the_middle_agree_with_single_runs():
     circuit = cirq.Circuit(cirq.ry(np.pi * T)(A), cirq.measure(A, key="a"), cirq.CX(A, B), cirq.measure(B, key="b"))
     resolvers = [{"t": t} for t in (0, 1, 1, 0)]

@@ -746,7 +746,37 @@ def test_what_has_no_adjoint_derivative():
     with pytest.raises(qml.exceptions.QuantumFunctionError, match="adjoint"):
         qml.grad(qml.set_shots(qml.QNode(prepared, dev, diff_method="adjoint"), 10))(x)
     assert dev.supports_derivatives() and not dev.supports_derivatives(qml.devices.ExecutionConfig(gradient_method="backprop"))
-    assert not TilewaveQubit(1, device="cuda").supports_derivatives()
+    assert TilewaveQubit(1, device="cuda").supports_derivatives()
+
+
+def test_batches_and_derivatives_are_asked_of_the_gpu(monkeypatch):
+    from types import SimpleNamespace
+
+    from tilewave import programs as module
+    asked = []
+
+    def on_cpu(circuit, terms, numbers, count, precision, device, threads):
+        asked.append(device)
+        return core._Function(circuit, terms, numbers, count, precision, "cpu", threads)
+    core = module._core
+    x = pnp.array([0.1, -0.4, 0.8, 2.0], requires_grad=True)
+
+    def circuit(x):
+        qml.StatePrep([[0.6, 0.8j]] * 4, [0])
+        qml.RX(x, 0)
+        qml.CNOT([0, 1])
+        return qml.expval(qml.Z(1)), qml.probs([0])
+
+    def energy(x):
+        qml.RX(x, 0)
+        return qml.expval(qml.Z(0))
+    gpu, expected = TilewaveQubit(2, device="cuda:1", seed=3), qml.QNode(circuit, TilewaveQubit(2, device="cpu"))(x)
+    monkeypatch.setattr(module, "_core", SimpleNamespace(_Function=on_cpu))
+    for a, b in zip(qml.QNode(circuit, gpu)(x), expected):
+        assert np.allclose(a, b, atol=1e-13)
+    assert np.allclose(qml.QNode(energy, gpu, shots=400)(x), np.cos(x), atol=0.3)
+    assert np.allclose(qml.grad(lambda x: qml.math.sum(qml.QNode(energy, gpu)(x)))(x), -np.sin(x), atol=1e-13)
+    assert len(asked) >= 4 and set(asked) == {"cuda:1"}
 
 
 def test_derivatives_of_probabilities():

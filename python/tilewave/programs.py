@@ -23,6 +23,7 @@ from . import _core
 from .angles import Parameter
 from .circuits import Circuit
 from .observables import NO_TERMS, Terms
+from .runs import is_gpu
 
 _MOST_PROGRAMS = 256  # that are kept
 _MOST_FUNCTIONS = 16  # of one program, with other observables
@@ -32,8 +33,19 @@ _MOST_MATRIX_BYTES = 1 << 16  # of a structure that is kept
 _CONST, _BITS, _AND, _OR, _EQUAL = 0, 1, 9, 10, 11
 _BOOL = 0
 
+# Of states that run side by side: in the vectors of a CPU, and in teams of threads of a GPU.
+_MOST_BATCH_QUBITS, _MOST_BATCH_QUBITS_OF_GPU = 13, 12
+
 Angle = tuple[float, int, float]
 Start = Optional[NDArray[np.complex128]]
+
+
+def how_side_by_side(how: tuple[str, str, int], num_qubits: int) -> Optional[tuple[str, str, int]]:
+    """Precision, device and threads with which a function runs many sets of values of so many qubits side by side; None where
+    it would run them one by one."""
+    if is_gpu(how[1]):
+        return how if num_qubits <= _MOST_BATCH_QUBITS_OF_GPU else None
+    return (how[0], "cpu", how[2]) if num_qubits <= _MOST_BATCH_QUBITS else None
 
 
 def constant(value: float) -> Angle:

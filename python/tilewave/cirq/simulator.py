@@ -14,13 +14,12 @@ import sympy
 from .. import _core
 from ..observables import NO_TERMS, Terms, mask_words
 from ..one_shot import OneShot
-from ..programs import Program, Rows
+from ..programs import Program, Rows, how_side_by_side
 from ..runs import how_of, initial_of, is_gpu
 from .convert import Converter, NeedsValues
 
 _MOST_FUNCTION_QUBITS = 18  # beyond, bound circuits run about as fast, and a GPU may suit them
 _MOST_SETS = 256  # of values that run side by side
-_MOST_BATCH_QUBITS = 13  # states that vectors hold side by side
 _FEWEST_SETS = 3  # that are worth it
 _MOST_SHOTS = 1 << 22  # that are drawn at a time
 _DEFAULT = cirq.QubitOrder.DEFAULT
@@ -256,13 +255,14 @@ class TilewaveSimulator(cirq.SimulatesSamples, cirq.SimulatesAmplitudes,
             return
         converted = self._converted(program, tuple(sorted(program.all_qubits())))
         for block in _blocks(params):
-            final = converted.final() if self._is_batch(block, converted) else None
+            how = self._how_of_batch(block, converted)
+            final = how and converted.final()
             if final is None:
                 for resolver in block:
                     yield cirq.ResultDict(params=resolver, records=self._records(converted, resolver, repetitions))
                 continue
             qubits, program_of_gates = final
-            function = program_of_gates.function((), [], self._on_cpu)
+            function = program_of_gates.function((), [], how)
             step = max(1, _MOST_SHOTS // repetitions)
             for first in range(0, len(block), step):
                 part = block[first:first + step]
@@ -270,13 +270,9 @@ class TilewaveSimulator(cirq.SimulatesSamples, cirq.SimulatesAmplitudes,
                     bits = (shots[:, None] >> np.array(qubits, np.uint64) & np.uint64(1)).astype(np.uint8)
                     yield cirq.ResultDict(params=resolver, records=self._records_of(converted.converter, bits))
 
-    @property
-    def _on_cpu(self):
-        return self._how[0], "cpu", self._how[2]
-
-    def _is_batch(self, block, converted):
-        """Whether sets of values run side by side."""
-        return (len(block) >= _FEWEST_SETS and len(converted.order) <= _MOST_BATCH_QUBITS and not is_gpu(self._how[1]))
+    def _how_of_batch(self, block, converted):
+        """How sets of values run side by side; None where they do not."""
+        return how_side_by_side(self._how, len(converted.order)) if len(block) >= _FEWEST_SETS else None
 
     def _run(self, circuit: cirq.AbstractCircuit, param_resolver: cirq.ParamResolver,
              repetitions: int) -> dict[str, np.ndarray]:
@@ -347,8 +343,9 @@ class TilewaveSimulator(cirq.SimulatesSamples, cirq.SimulatesAmplitudes,
         """The resolvers, and the final amplitudes where they are of a batch, else None."""
         for block in _blocks(params):
             amplitudes = [None] * len(block)
-            if converted.is_function and self._is_batch(block, converted):
-                function = converted.program(converted.converter).function((), [], self._on_cpu)
+            how = self._how_of_batch(block, converted)
+            if how and converted.is_function:
+                function = converted.program(converted.converter).function((), [], how)
                 amplitudes = function.states(_table(converted, block), initial).astype(self._dtype)
             yield from zip(block, amplitudes)
 
@@ -427,8 +424,11 @@ class TilewaveSimulator(cirq.SimulatesSamples, cirq.SimulatesAmplitudes,
         order = self._order(program, qubit_order)
         asked = _Asked(observables if isinstance(observables, list) else [observables], order)
         initial, converted = self._initial(initial_state, order), self._converted(program, order)
-        if len(order) <= _MOST_FUNCTION_QUBITS and converted.is_function and not is_gpu(self._how[1]):
-            return (yield from self._sweep_of_function(converted, params, asked, initial))
+        how = how_side_by_side(self._how, len(order))
+        if how is None and len(order) <= _MOST_FUNCTION_QUBITS and not is_gpu(self._how[1]):
+            how = self._how[0], "cpu", self._how[2]
+        if how is not None and converted.is_function:
+            return (yield from self._sweep_of_function(converted, params, asked, initial, how))
         for resolver in cirq.to_resolvers(params):
             converter, values = converted.at(resolver)
             rows = converter.rows
@@ -443,11 +443,11 @@ class TilewaveSimulator(cirq.SimulatesSamples, cirq.SimulatesAmplitudes,
                                     initial)._expectations(asked.terms)
             yield asked.sums(means)
 
-    def _sweep_of_function(self, converted, params, asked, initial):
+    def _sweep_of_function(self, converted, params, asked, initial, how):
         """Sets of values side by side, as functions of the circuit's parameters."""
         each = [tuple(part[k:k + 1] for part in asked.terms) for k in range(len(asked.terms[0]))]
         key = asked.terms[1].tobytes(), asked.terms[2].tobytes()
-        function = converted.program(converted.converter).function(key, each, self._on_cpu)
+        function = converted.program(converted.converter).function(key, each, how)
         for block in _blocks(params):
             for means in function.expectations(_table(converted, block), initial):
                 yield asked.sums(means)

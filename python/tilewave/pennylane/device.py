@@ -29,10 +29,9 @@ from .analytic import measure_exactly
 from .measured import measure_branches
 from .gradients import MOST_FORWARD_QUBITS, Derivatives, asks_probabilities, is_differentiable, need_adjoint, why_not
 from .observables import KnownObservables, sentence_of
-from ..programs import Programs, Rows
+from ..programs import Programs, Rows, how_side_by_side
 from .shots import ShotPlan, accepts_shots, is_shadow, without_shots
 
-_MOST_BATCH_QUBITS = 13  # states that vectors hold side by side
 _OPTIONS = ("precision", "device", "threads", "effort")
 
 
@@ -172,13 +171,10 @@ class TilewaveQubit(Device):
     def supports_derivatives(self, execution_config: Optional[ExecutionConfig] = None,
                              circuit: Optional[QuantumScript] = None) -> bool:
         """Whether the engine's adjoint method gives them: of expectation values of Pauli sums, or of probabilities of
-        wires, without shots, in a circuit whose measurements in the middle are deferred; on CPUs."""
+        wires, without shots, in a circuit whose measurements in the middle are deferred."""
         if execution_config is not None:
             if execution_config.gradient_method not in ("best", "device", "adjoint") or execution_config.derivative_order > 1:
                 return False
-        given = execution_config.device_options if execution_config is not None else {}
-        if is_gpu(given.get("device", self._how[1])):
-            return False
         return circuit is None or why_not(circuit) is None
 
     def supports_vjp(self, execution_config: Optional[ExecutionConfig] = None,
@@ -300,12 +296,13 @@ class _Run:
         return self.initial if self.initial is None or self.initial.ndim == 1 else self.initial[member]
 
     def function(self, wants_derivatives=False):
-        """The expectation values as a function of the numbers; None where something else is asked."""
-        if not self.rows.keeps_norm or is_gpu(self.how[1]):
+        """The expectation values as a function of the numbers; None where something else is asked, or a GPU answers as fast
+        without."""
+        if not self.rows.keeps_norm or (is_gpu(self.how[1]) and not wants_derivatives):
             return None
-        found = []
+        found, how = [], self.how if is_gpu(self.how[1]) else (self.how[0], "cpu", self.how[2])
         if wants_derivatives and all(asks_probabilities(mp) for mp in self.tape.measurements):
-            return self.device._programs.of(self.rows).function((), [], (self.how[0], "cpu", self.how[2]))
+            return self.device._programs.of(self.rows).function((), [], how)
         for mp in self.tape.measurements:
             if type(mp) is not ExpectationMP or mp.mv is not None or mp.obs is None:
                 return None
@@ -313,7 +310,6 @@ class _Run:
             if known is None:
                 return None
             found.append(known)
-        how = self.how[0], "cpu", self.how[2]
         return self.device._programs.of(self.rows).function(tuple(known.key for known in found),
                                                             [known.terms[0] for known in found], how)
 
@@ -357,16 +353,19 @@ class _Run:
 
     # --- members of a batch side by side
 
-    def _has_small_batch(self):
-        return (self.tape.batch_size is not None and self.rows.num_qubits <= _MOST_BATCH_QUBITS and self.rows.keeps_norm
-                and not self.clbits and not is_gpu(self.how[1]))
+    def _how_of_batch(self):
+        """How members of a batch run side by side; None where they do not."""
+        if self.tape.batch_size is None or not self.rows.keeps_norm or self.clbits:
+            return None
+        return how_side_by_side(self.how, self.rows.num_qubits)
 
     def _side_by_side(self):
         """Exact answers for a batch: expectation values and variances of Pauli sums, probabilities of wires, and states; None
         where something else is asked, or a member is worth a run of its own."""
-        if not self._has_small_batch():
+        how = self._how_of_batch()
+        if how is None:
             return None
-        how, program, table = (self.how[0], "cpu", self.how[2]), self.device._programs.of(self.rows), self.table()
+        program, table = self.device._programs.of(self.rows), self.table()
         plans, known = [], []
         for mp in self.tape.measurements:
             if mp.obs is not None and mp.mv is None and type(mp) in (ExpectationMP, VarianceMP):
@@ -395,12 +394,12 @@ class _Run:
                                                   self.initial))
         return answers
 
-    def _shots_side_by_side(self, rotations, operations, shots):
+    def _shots_side_by_side(self, how, rotations, operations, shots):
         """Samples of a batch, bool [members, shots, wires], after further gates."""
         rows = self.rows.copy()
         numbers = self._add_rotation(rows, rotations, operations, len(self.numbers))
         table = np.hstack([self.table(), np.broadcast_to(np.array(numbers, float), (self.tape.batch_size, len(numbers)))])
-        function = self.device._programs.of(rows).function((), [], (self.how[0], "cpu", self.how[2]))
+        function = self.device._programs.of(rows).function((), [], how)
         outcomes = function.samples(table, shots, self.device._seed(), self.initial)
         return (outcomes[..., None] >> np.arange(rows.num_qubits, dtype=np.uint64)[::-1] & np.uint64(1)).astype(bool)
 
@@ -408,7 +407,7 @@ class _Run:
 
     def _sampled(self):
         tape, bins = self.tape, list(self.tape.shots.bins())
-        together = self._has_small_batch()
+        together = self._how_of_batch()
         states = [] if together else [self.state(circuit, k) for k, circuit in enumerate(self.circuits())]
         if not self.rows.keeps_norm:  # no batch: postselections with shots are taken apart
             bins = self._left_of(bins, states[0])
@@ -417,7 +416,7 @@ class _Run:
 
         def draw(rotations, operations):
             if together:
-                return self._shots_side_by_side(rotations, operations, bins[-1][1]), bins
+                return self._shots_side_by_side(together, rotations, operations, bins[-1][1]), bins
             parts = []
             for state in states:
                 if rotations or operations:
