@@ -38,8 +38,7 @@ circuit::Circuit make_circuit(std::uint32_t n, std::uint32_t layers) {
     for (std::uint32_t q = 0; q < n; ++q) {
       for (const GateId gate : {GateId::kRz, GateId::kRy, GateId::kRz}) turn(gate, q);
     }
-    for (std::uint32_t q = 0; q < n; ++q)
-      c.add_gate(GateId::kCx, {q, (q + l % (n - 1) + 1) % n});
+    for (std::uint32_t q = 0; q < n; ++q) c.add_gate(GateId::kCx, {q, (q + l % (n - 1) + 1) % n});
   }
   return c;
 }
