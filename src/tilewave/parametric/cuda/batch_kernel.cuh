@@ -7,38 +7,9 @@
 
 #include <cstdint>
 
-#include "tilewave/parametric/cuda/batch_machine.cuh"
-#include "tilewave/parametric/cuda/batch_results.cuh"
+#include "tilewave/parametric/cuda/batch_arguments.cuh"
 
 namespace tilewave::parametric::device {
-
-constexpr int kReg = 4, kHeld = 1 << kReg;
-
-/// A sum of terms, most often of one.
-struct alignas(16) DeviceSum {
-  double constant = 0, coefficient = 0;
-  std::uint32_t of = 0;               // of the first term: a parameter, or a slot
-  std::uint32_t first = 0, more = 0;  // the others
-  std::uint32_t shears = 0;           // an angle whose rotation is three of them
-};
-struct DeviceTerm {
-  std::uint32_t of;
-  double coefficient;
-};
-static_assert(sizeof(DeviceSum) == 32);
-
-template <class T>
-struct BatchArguments {
-  BatchView<T> program;
-  BatchStrings<T> strings;
-  BatchStates states;
-  const DeviceSum *angles, *derivatives;  // of each slot, of each parameter
-  const DeviceTerm* terms;                // of both
-  std::uint32_t num_slots, num_parameters, num_observables, sets;
-  const double *values, *v;         // v: of gradients
-  double *expectations, *gradient;  // [set][observable], [set][parameter]
-  unsigned char* far;  // [team]: slots and sums, where shared memory has no room for them
-};
 
 // Blocks of a multiprocessor are as many as registers allow: a state takes 64 of a thread in double
 // precision.
@@ -85,7 +56,9 @@ __device__ Amplitude<T> factor_of(double angle, bool shears, bool& odd) {
   return {static_cast<T>(c), static_cast<T>(s)};
 }
 
-template <class T, int kRow, bool kGradient, bool kFar>
+/// kWhole: sets begin in states of the caller, or whole states are asked for. Kernels of their own leave
+/// those of values and gradients the code that they have alone.
+template <class T, int kRow, bool kGradient, bool kFar, bool kWhole>
 __global__ __launch_bounds__(
     BatchShape<T, kRow, kGradient>::kBlock,
     BatchShape<T, kRow, kGradient>::kBlocks) void run_batch(const BatchArguments<T> a) {
@@ -130,18 +103,18 @@ __global__ __launch_bounds__(
         if (k < a.num_slots) slots.factor(k) = factor_of<T>(x[i], of[i].shears, odd);
       }
     }
-    const bool odd_warp = S::parity_of_lanes(odd);
+    const bool odd_warp = kWhole && S::parity_of_lanes(odd);
     if (thread % 32 == 0) {
       for (std::uint32_t k = num_reads; k < num_sums; ++k) slots.sum(k) = 0;
       if (kGradient) slots.sum(global) = 0;
-      if (odd_warp) slots.sum(room) = 1;
+      if (kWhole && odd_warp) slots.sum(room) = 1;
     }
     S::sync();
 
     TeamStates<Team<T, kRow, kReg, false, kFar>> forward;
     forward.slots = slots;
     forward.thread = thread;
-    if (a.states.initial) {
+    if (kWhole && a.states.initial) {
       forward.load(forward.psi, a.states.initial + set * a.states.initial_of, a.states.num_qubits);
     } else {
 #pragma unroll
@@ -161,7 +134,7 @@ __global__ __launch_bounds__(
       TeamStates<Team<T, kRow, kReg, true, kFar>> back;
       back.slots = slots;
       back.thread = thread;
-      if (a.states.g) {
+      if (kWhole && a.states.g) {
 #pragma unroll
         for (int k = 0; k < kHeld; ++k) back.psi[k] = forward.psi[k];
         double along = back.load_lam(a.states.g + (std::uint64_t{set} << a.states.num_qubits),
@@ -178,7 +151,7 @@ __global__ __launch_bounds__(
         for (int k = 0; k < kHeld; ++k) back.psi[k] = forward.psi[k];
       }
       back.run(a.program);
-    } else if (a.states.gives_results()) {
+    } else if (kWhole && a.states.gives_results()) {
       const bool writes = base + team == set;
       if (a.states.states) {
         forward.store(a.states, set, left_out(), writes);
@@ -213,6 +186,42 @@ __global__ __launch_bounds__(
       }
     }
   }
+}
+
+template <class T, int kRow, bool kGradient, bool kWhole>
+BatchLaunch<T> launch_of() {
+  using S = BatchShape<T, kRow, kGradient>;
+  BatchLaunch<T> launch{&run_batch<T, kRow, kGradient, false, kWhole>,
+                        nullptr,
+                        S::kBlock,
+                        S::kTeams,
+                        S::kTileBytes,
+                        &S::team_bytes};
+  if constexpr (kRow == 8 || kRow == kMostBatchWires)
+    launch.far = &run_batch<T, kRow, kGradient, true, kWhole>;
+  return launch;
+}
+template <class T, bool kGradient, bool kWhole>
+BatchLaunch<T> launch_for(int row_bits) {
+  switch (row_bits) {
+    case 4:
+      return launch_of<T, 4, kGradient, kWhole>();
+    case 6:
+      return launch_of<T, 6, kGradient, kWhole>();
+    case 8:
+      return launch_of<T, 8, kGradient, kWhole>();
+    case 10:
+      return launch_of<T, 10, kGradient, kWhole>();
+    default:
+      return launch_of<T, 12, kGradient, kWhole>();
+  }
+}
+
+template <class T>
+BatchLaunch<T> batch_launch(int row_bits, bool gradient, bool whole) {
+  if (whole)
+    return gradient ? launch_for<T, true, true>(row_bits) : launch_for<T, false, true>(row_bits);
+  return gradient ? launch_for<T, true, false>(row_bits) : launch_for<T, false, false>(row_bits);
 }
 
 }  // namespace tilewave::parametric::device

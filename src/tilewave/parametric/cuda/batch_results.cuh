@@ -10,10 +10,9 @@
 
 #include "tilewave/base/philox.h"
 #include "tilewave/parametric/cuda/batch_machine.cuh"
+#include "tilewave/parametric/cuda/device_batch.h"
 
 namespace tilewave::parametric::device {
-
-constexpr int kMostWires = 12;
 
 /// Pointers are null for what is not asked; of the results at most one is.
 struct BatchStates {
@@ -26,8 +25,8 @@ struct BatchStates {
   std::uint64_t* shots;   ///< [set][shot]
   std::uint64_t num_shots, seed, first_set;
   std::uint32_t num_qubits, num_chosen;
-  std::uint8_t wires[kMostWires];   ///< of the qubits, at the end
-  std::uint8_t chosen[kMostWires];  ///< of the bits of an outcome
+  std::uint8_t wires[kMostBatchWires];   ///< of the qubits, at the end
+  std::uint8_t chosen[kMostBatchWires];  ///< of the bits of an outcome
 
   __device__ __forceinline__ bool gives_results() const { return states || probabilities || shots; }
 };

@@ -7,7 +7,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
-#include "tilewave/parametric/cuda/batch_kernel.cuh"
+#include "tilewave/parametric/cuda/batch_arguments.cuh"
 #include "tilewave/parametric/cuda/device_array.cuh"
 #include "tilewave/runtime/finite_copy.h"
 
@@ -18,8 +18,8 @@ using device::Amplitude;
 using device::Array;
 using device::BatchArguments;
 using device::BatchClass;
+using device::BatchLaunch;
 using device::BatchSegment;
-using device::BatchShape;
 using device::BatchStates;
 using device::BatchView;
 using device::DeviceBatchOp;
@@ -36,52 +36,6 @@ constexpr std::size_t kValueBytes = std::size_t{16} << 20;
 constexpr std::size_t kFewestSets = 4096;  // unless there are fewer
 // of all that a part has in page-locked memory, which is made of whole states where they are asked for
 constexpr std::size_t kMostPartBytes = std::size_t{64} << 20;
-
-// How a kernel is launched.
-template <class T>
-struct Launch {
-  void (*near)(BatchArguments<T>) = nullptr;  // slots in shared memory
-  void (*far)(BatchArguments<T>) = nullptr;   // null where a larger tile serves such circuits
-  int block = 0, teams = 0;
-  std::size_t tile_bytes = 0;
-  std::size_t (*team_bytes)(std::size_t slots, std::size_t observables) = nullptr;
-
-  // Of a block.
-  std::size_t tiles_bytes() const { return static_cast<std::size_t>(teams) * tile_bytes; }
-  std::size_t own_bytes(std::size_t slots, std::size_t observables) const {
-    return static_cast<std::size_t>(teams) * team_bytes(slots, observables);
-  }
-};
-template <class T, int kRow, bool kGradient>
-Launch<T> launch_of() {
-  using S = BatchShape<T, kRow, kGradient>;
-  Launch<T> launch{&device::run_batch<T, kRow, kGradient, false>,
-                   nullptr,
-                   S::kBlock,
-                   S::kTeams,
-                   S::kTileBytes,
-                   &S::team_bytes};
-  if constexpr (kRow == 8 || kRow == kMostBatchWires)
-    launch.far = &device::run_batch<T, kRow, kGradient, true>;
-  return launch;
-}
-// Tiles of 4, 6, 8, 10 and 12 bits: states of up to as many qubits.
-constexpr int row_bits_for(int wires) { return std::max(4, (wires + 1) / 2 * 2); }
-template <class T, bool kGradient>
-Launch<T> launch_for(int row_bits) {
-  switch (row_bits) {
-    case 4:
-      return launch_of<T, 4, kGradient>();
-    case 6:
-      return launch_of<T, 6, kGradient>();
-    case 8:
-      return launch_of<T, 8, kGradient>();
-    case 10:
-      return launch_of<T, 10, kGradient>();
-    default:
-      return launch_of<T, 12, kGradient>();
-  }
-}
 
 // A program's arrays on a device.
 template <class T>
@@ -170,14 +124,14 @@ struct DeviceBatch<T>::Data {
   std::vector<int> wire_of_qubit;
   Array<double> shared_initial;
 
-  // Expectations alone, and with gradients.
+  // Expectations alone, and with gradients; the same with whole states.
   struct Kernel {
-    Launch<T> launch;
+    BatchLaunch<T> launch;
     void (*run)(BatchArguments<T>) = nullptr;
     std::size_t shared = 0, far = 0;  // bytes of a block, of all teams
     std::uint32_t blocks = 0;
   };
-  Kernel kernels[2];
+  Kernel kernels[4];
 
   // A part of the sets on its way: one is copied while another is computed.
   struct Slot {
@@ -204,18 +158,18 @@ struct DeviceBatch<T>::Data {
   static Made make(Actions actions, std::size_t num_observables, const std::vector<bool>& is_read,
                    int device) {
     const cudaDeviceProp properties = device::properties_of(device);
-    for (actions.num_wires = row_bits_for(actions.num_wires);; actions.num_wires += 2) {
+    for (actions.num_wires = device::row_bits_for(actions.num_wires);; actions.num_wires += 2) {
       // further wires stay |0>
       Made made{make_passes(actions, 0, actions.num_wires, is_read), {}};
       made.program =
           make_batch_program(made.passes, actions.angles, kReg, DeviceBatchProgram<T>::kBankBits);
       made.program.slots.push_back({actions.global_phase, 1, 0, false});  // the last one
-      const auto serves = [&](const Launch<T>& launch) {
+      const auto serves = [&](const BatchLaunch<T>& launch) {
         return launch.far ||
                !is_far(launch, made.program.slots.size(), num_observables, properties);
       };
-      if (serves(launch_for<T, false>(actions.num_wires)) &&
-          serves(launch_for<T, true>(actions.num_wires)))
+      if (serves(device::batch_launch<T>(actions.num_wires, false, false)) &&
+          serves(device::batch_launch<T>(actions.num_wires, true, false)))
         return made;
     }
   }
@@ -278,8 +232,10 @@ struct DeviceBatch<T>::Data {
     derivatives_of_states = Array<DeviceSum>(sums_of(constants, of_parameter, rest), stream);
     terms = Array<DeviceTerm>(rest, stream);
     stream.synchronize();
-    place(kernels[0], launch_for<T, false>(program.row_bits));
-    place(kernels[1], launch_for<T, true>(program.row_bits));
+    place(kernels[0], device::batch_launch<T>(program.row_bits, false, false));
+    place(kernels[1], device::batch_launch<T>(program.row_bits, true, false));
+    place(kernels[2], device::batch_launch<T>(program.row_bits, false, true));
+    place(kernels[3], device::batch_launch<T>(program.row_bits, true, true));
   }
 
   static std::vector<DeviceSum> sums_of(const std::vector<double>& constants,
@@ -303,15 +259,15 @@ struct DeviceBatch<T>::Data {
 
   // Whether slots have no room beside the tiles: two blocks of a multiprocessor at least, or all that is
   // there beside a large tile.
-  static bool is_far(const Launch<T>& launch, std::size_t num_slots, std::size_t num_observables,
-                     const cudaDeviceProp& properties) {
+  static bool is_far(const BatchLaunch<T>& launch, std::size_t num_slots,
+                     std::size_t num_observables, const cudaDeviceProp& properties) {
     const std::size_t tiles = launch.tiles_bytes(), most = properties.sharedMemPerBlockOptin;
     return tiles + launch.own_bytes(num_slots, num_observables) + kOwnBytes >
            std::min(most, std::max(most / 2, tiles + tiles / 4));
   }
 
   // What is in shared memory, and how many blocks there are.
-  void place(Kernel& kernel, const Launch<T>& launch) {
+  void place(Kernel& kernel, const BatchLaunch<T>& launch) {
     const cudaDeviceProp properties = device::properties_of(index);
     const std::size_t tiles = launch.tiles_bytes(),
                       own = launch.own_bytes(num_slots, num_observables);
@@ -348,7 +304,14 @@ struct DeviceBatch<T>::Data {
     return row;
   }
 
-  void need(Slot& slot, std::size_t count, const Row& row, bool gradients) {
+  static bool is_whole(const BatchCall& call) {
+    return call.initial || call.g || call.states || call.probabilities || call.shots;
+  }
+  const Kernel& kernel_of(const BatchCall& call) const {
+    return kernels[(call.gradient ? 1 : 0) + (is_whole(call) ? 2 : 0)];
+  }
+
+  void need(Slot& slot, std::size_t count, const Row& row, std::size_t far) {
     const auto need_array = [&](Array<double>& array, std::size_t each, const char* what) {
       if (array.count() < count * each) array = Array<double>(count * each, what);
     };
@@ -363,7 +326,6 @@ struct DeviceBatch<T>::Data {
     const std::size_t out = count * row.out() * sizeof(double);
     if (slot.in.num_bytes() < in) slot.in = cuda::PinnedBuffer(in);
     if (slot.out.num_bytes() < out) slot.out = cuda::PinnedBuffer(out);
-    const std::size_t far = kernels[gradients].far;
     if (slot.far.count() < far) slot.far = Array<unsigned char>(far, "angles of a batch");
   }
 
@@ -410,7 +372,7 @@ struct DeviceBatch<T>::Data {
     send_rows(slot.v, call.v, row.v);
     send_rows(slot.initial, call.initial, row.initial);
     send_rows(slot.g, call.g, row.g);
-    const Kernel& kernel = kernels[call.gradient != nullptr];
+    const Kernel& kernel = kernel_of(call);
     BatchArguments<T> a{};
     a.program = there.view();
     a.strings = {segments.data(), classes.data(), strings.data(), num_segments};
@@ -486,7 +448,7 @@ bool DeviceBatch<T>::run(const BatchCall& call) {
   // times, where they do not take more sets than that at once
   std::size_t each = std::max(kFewestSets, std::min(kValueBytes / value_bytes, sets / 4));
   each = std::min(each, std::max<std::size_t>(kMostPartBytes / set_bytes, 1));
-  const typename Data::Kernel& kernel = d.kernels[call.gradient != nullptr];
+  const typename Data::Kernel& kernel = d.kernel_of(call);
   const std::size_t wave =
       std::size_t{kernel.blocks} * static_cast<std::size_t>(kernel.launch.teams);
   if (wave < each) each = (each + wave - 1) / wave * wave;
@@ -499,7 +461,7 @@ bool DeviceBatch<T>::run(const BatchCall& call) {
     d.stream.synchronize();
   }
   for (typename Data::Slot& slot : d.slots) {
-    d.need(slot, each, row, call.gradient != nullptr);
+    d.need(slot, each, row, kernel.far);
     slot.count = 0;  // a call that failed may have left some
     if (each == sets) break;
   }
