@@ -285,6 +285,7 @@ TEST_P(Devices, give_batches_that_begin_anywhere_what_the_cpu_gives) {
         f.probabilities(sets, all, p_all[k].data());
         f.probabilities(sets, qubits, p_some[k].data());
       }
+      EXPECT_NE(gpu.explain().find("a team of threads for each set"), std::string::npos);
       std::vector<double> only(kSets * 2);
       gpu.expectations(sets, only.data());
       for (std::size_t k = 0; k < e[0].size(); ++k) {

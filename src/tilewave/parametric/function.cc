@@ -256,6 +256,8 @@ std::string Function::explain() const {
                      " Pauli strings in " + std::to_string(sweeps) + " sweeps\n" +
                      pass_table(lines);
   if (!kernels.empty()) text += "kernels of their own: " + kernels + ", the others interpreted\n";
+  if (d.options.cuda_device >= 0 && d.actions.num_wires <= kMostBatchWires)
+    text += "batches: a team of threads for each set\n";
   if (d.has_batch)
     text += "batches: " + std::to_string(d.options.precision == Precision::kDouble ? 8 : 16) +
             " sets side by side in vectors\n";
