@@ -143,6 +143,90 @@ def test_sweeps_are_converted_once(monkeypatch):
     assert count[0] == 2
 
 
+def without_single_runs(monkeypatch):
+    """What runs one circuit fails from here on."""
+    from types import SimpleNamespace
+
+    from tilewave.cirq import simulator as module
+
+    def refuse(*arguments, **options):
+        raise AssertionError("sets of values run one by one")
+    kept = {name: value for name, value in vars(module._core).items() if name not in ("_run", "_simulate", "State")}
+    monkeypatch.setattr(module, "_core", SimpleNamespace(**kept, _run=refuse, _simulate=refuse, State=refuse))
+
+
+def test_sweeps_run_side_by_side(monkeypatch):
+    gates_only = cirq.Circuit(cirq.X(A) ** T, cirq.CZ(A, B) ** (2 * T + P), cirq.rx(P)(B), cirq.ry(0.5 * T)(C), cirq.CX(B, C))
+    rng = np.random.default_rng(4)
+    values = rng.uniform(-1, 1, (300, 2))  # more than run at a time
+    resolvers = [cirq.ParamResolver({"t": t, "p": p}) for t, p in values.tolist()]
+    order, start = [C, A, B], rng.normal(size=8) + 1j * rng.normal(size=8)
+    start /= np.linalg.norm(start)
+    observables = [cirq.Z(A) + 0.3 * cirq.X(B) * cirq.Y(C)]
+    checked = (0, 1, 255, 256, 299)
+    expected = {k: theirs(gates_only, resolvers[k], order, start) for k in checked}
+    means = {k: cirq.Simulator(dtype=np.complex128).simulate_expectation_values(
+        gates_only, observables, resolvers[k], qubit_order=order, initial_state=start) for k in checked}
+    alone = {k: double().simulate(gates_only, resolvers[k], qubit_order=order).final_state_vector for k in checked}
+    without_single_runs(monkeypatch)
+    states = double().simulate_sweep(gates_only, resolvers, qubit_order=order, initial_state=start)
+    amplitudes = double().compute_amplitudes_sweep(gates_only, [3, 6], resolvers, qubit_order=order)
+    found = double().simulate_expectation_values_sweep(gates_only, observables, resolvers, order, start)
+    assert len(states) == len(amplitudes) == len(found) == 300
+    for k in checked:
+        assert np.allclose(states[k].final_state_vector, expected[k], atol=1e-12) and states[k].params == resolvers[k]
+        assert np.allclose(amplitudes[k], alone[k][[3, 6]], atol=1e-12)
+        assert np.allclose(found[k], means[k], atol=1e-12)
+    single = TilewaveSimulator().simulate_sweep(gates_only, resolvers[:4], qubit_order=order)
+    assert single[0].final_state_vector.dtype == np.complex64
+    measured = gates_only + cirq.Circuit(cirq.measure(B, key="b"), cirq.measure(C, A, key="ca", invert_mask=(False, True)))
+    results = TilewaveSimulator(seed=2).run_sweep(measured, resolvers, repetitions=4000)
+    for k in checked:
+        probabilities = np.abs(alone[k].reshape(2, 2, 2))**2  # [C, A, B]
+        b, ca = results[k].records["b"][:, 0, 0], results[k].records["ca"][:, 0]
+        assert results[k].params == resolvers[k] and ca.shape == (4000, 2)
+        for outcome in np.ndindex(2, 2, 2):
+            seen = np.mean((ca[:, 0] == outcome[0]) & (ca[:, 1] == 1 - outcome[1]) & (b == outcome[2]))
+            assert abs(seen - probabilities[outcome]) < 6 * np.sqrt(probabilities[outcome] / 4000) + 1e-3
+    again = TilewaveSimulator(seed=2).run_sweep(measured, resolvers, repetitions=4000)
+    assert all(np.array_equal(a.records["ca"], b.records["ca"]) for a, b in zip(results, again))
+    assert not np.array_equal(results[0].records["ca"], results[1].records["ca"])
+
+
+def test_sweeps_are_asked_of_the_gpu(monkeypatch):
+    from types import SimpleNamespace
+
+    from tilewave import programs
+    asked = []
+
+    def on_cpu(circuit, terms, numbers, count, precision, device, threads):
+        asked.append(device)
+        return core._Function(circuit, terms, numbers, count, precision, "cpu", threads)
+    core = programs._core
+    monkeypatch.setattr(programs, "_core", SimpleNamespace(_Function=on_cpu))
+    without_single_runs(monkeypatch)
+    circuit, resolvers = cirq.Circuit(cirq.X(A) ** T), [{"t": t} for t in (0.0, 1.0, 0.0)]
+    gpu = double(device="cuda:1")
+    assert [abs(r.final_state_vector[1]).round(12) for r in gpu.simulate_sweep(circuit, resolvers)] == [0, 1, 0]
+    assert np.allclose(gpu.simulate_expectation_values_sweep(circuit, cirq.Z(A), resolvers), [[1], [-1], [1]])
+    measured = circuit + cirq.Circuit(cirq.measure(A, key="a"))
+    assert [r.records["a"].all() for r in gpu.run_sweep(measured, resolvers, repetitions=5)] == [False, True, False]
+    assert asked == ["cuda:1"] * 3
+
+
+def test_sweeps_of_measurements_in_the_middle_agree_with_single_runs():
+    circuit = cirq.Circuit(cirq.ry(np.pi * T)(A), cirq.measure(A, key="a"), cirq.CX(A, B), cirq.measure(B, key="b"))
+    resolvers = [{"t": t} for t in (0, 1, 1, 0)]
+    for result, want in zip(TilewaveSimulator(seed=2).run_sweep(circuit, resolvers, repetitions=20), (0, 1, 1, 0)):
+        assert np.all(result.records["a"] == want) and np.all(result.records["b"] == want)
+    integers = [cirq.ParamResolver({T: 1}), cirq.ParamResolver({"t": P, "p": 0}), cirq.ParamResolver({"t": 1.0})]
+    plain = cirq.Circuit(cirq.X(A) ** T, cirq.measure(A, key="a"))
+    for result, want in zip(TilewaveSimulator(seed=2).run_sweep(plain, integers, repetitions=20), (1, 0, 1)):
+        assert np.all(result.records["a"] == want)
+    with pytest.raises(ValueError, match="symbols were not specified.*t"):
+        TilewaveSimulator().run_sweep(plain, [{"p": 1.0}, {"p": 2.0}, {"p": 3.0}])
+
+
 def test_symbols_where_values_decide_the_structure():
     circuit = cirq.Circuit(cirq.global_phase_operation(sympy.exp(sympy.I * T)), cirq.H(A),
                            cirq.CircuitOperation(cirq.FrozenCircuit(cirq.X(A) ** 0.2), repetitions=P, use_repetition_ids=False))

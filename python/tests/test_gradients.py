@@ -348,6 +348,16 @@ def test_initial_states():
     g = rng.normal(size=(5, 16)) + 1j * rng.normal(size=(5, 16))
     up, down = (f.state(values[2] + sign * step, initial_state=starts[2]) for sign in (1, -1))
     np.testing.assert_allclose(f.state_vjp(values, g, initial_state=starts)[2], np.real((up - down) @ g[2].conj()) / 2e-5, atol=1e-8)
+    # one set of values for all states
+    row, many = values[1], np.repeat(values[1:2], len(starts), axis=0)
+    for call in (f.expectation, f.jacobian, f.gradient, f.state, f.metric_tensor, f.probabilities,
+                 lambda at, **start: f.probabilities(at, [2, 0], **start), lambda at, **start: f.sample(at, 7, 3, **start),
+                 lambda at, **start: f.value_and_grad(at, **start)[0], lambda at, **start: f.state_vjp(at, g, **start),
+                 lambda at, **start: f.probabilities_vjp(at, [1], np.ones((len(starts), 2)) * [1, 3], **start)):
+        found = call(row, initial_state=starts)
+        assert len(found) == len(starts)
+        np.testing.assert_array_equal(found, call(many, initial_state=starts))
+    assert f.expectation(row, initial_state=starts[:1]).shape[0] == 1
     zero_one = f.sample(np.zeros((2, 3)), 5, 1, initial_state=np.eye(16)[5])
     assert zero_one.shape == (2, 5, 4)
     with pytest.raises(ValueError, match="has the norm 4"):

@@ -49,6 +49,38 @@ def test_torch_derivatives():
         Layer(f, inputs=["y"])
 
 
+def test_torch_starts_from_data():
+    torch = pytest.importorskip("torch")
+    from tilewave.torch import Layer, function
+    f, rng = classifier().compile(["Z0", "X1 X2"]), np.random.default_rng(4)
+    states = rng.normal(size=(6, 2**f.num_qubits)) + 1j * rng.normal(size=(6, 2**f.num_qubits))
+    states /= np.linalg.norm(states, axis=1)[:, None]
+    data = torch.tensor(states)
+    values = torch.tensor(rng.normal(size=(6, f.num_parameters)), requires_grad=True)
+    one = values[0].detach().requires_grad_()
+    assert torch.autograd.gradcheck(lambda v: function(f)(v, data), (values,), atol=1e-6)
+    assert torch.autograd.gradcheck(lambda v: function(f)(v, initial_state=data), (one,), atol=1e-6)
+    assert torch.autograd.gradcheck(lambda v: function(f)(v, states[1]), (values,), atol=1e-6)
+    expected = np.stack([f.expectation(one.detach().numpy(), initial_state=state) for state in states])
+    np.testing.assert_allclose(function(f)(one, data).detach().numpy(), expected, atol=1e-13)
+    layer = Layer(f, initial=one.detach(), dtype=torch.float64)
+    out = layer(initial_state=data.reshape(2, 3, -1))
+    np.testing.assert_allclose(out.detach().numpy(), expected.reshape(2, 3, 2), atol=1e-13)
+    out.sum().backward()
+    np.testing.assert_allclose(layer.weight.grad.numpy(), sum(
+        f.vjp(one.detach().numpy(), np.ones(2), initial_state=state) for state in states), atol=1e-12)
+    layer = Layer(f, inputs=["x[0]", "x[1]"], dtype=torch.float64)
+    inputs = torch.tensor(rng.normal(size=(2, 3, 2)))
+    given = torch.cat([inputs, layer.weight.detach().expand(2, 3, -1)], dim=-1).reshape(6, -1).numpy()
+    order = [["x[0]", "x[1]", *(f"w[{k}]" for k in range(16))].index(p.name) for p in f.parameters]
+    np.testing.assert_allclose(layer(inputs, data.reshape(2, 3, -1)).detach().numpy().reshape(6, 2),
+                               f.expectation(given[:, order], initial_state=states), atol=1e-13)
+    with pytest.raises(ValueError, match=r"give \[2\^n\], or \[2, 3\] states"):
+        layer(inputs, data)
+    with pytest.raises(ValueError, match="derivatives by the amplitudes"):
+        function(f)(values, data.requires_grad_())
+
+
 def test_torch_trains_a_classifier():
     torch = pytest.importorskip("torch")
     from tilewave.torch import Layer

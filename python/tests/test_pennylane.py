@@ -177,6 +177,82 @@ def test_states_are_prepared_and_batched():
                 assert np.shape(a) == np.shape(b) and np.allclose(a, b, atol=1e-12)
 
 
+def test_batches_of_states_and_angles_run_side_by_side(monkeypatch):
+    from types import SimpleNamespace
+
+    from tilewave.pennylane import device as module
+    rng = np.random.default_rng(9)
+    vectors = rng.normal(size=(20, 6)) + 1j * rng.normal(size=(20, 6))
+    vectors /= np.linalg.norm(vectors, axis=1)[:, None]
+    padded = np.hstack([vectors, np.zeros((20, 2))])
+    x, w = rng.uniform(-2, 2, 20), rng.uniform(-2, 2, (2, 3))
+
+    def body(vectors, x, w):
+        if vectors is not None:
+            qml.AmplitudeEmbedding(vectors, ["b", 7, 2.5], pad_with=0)
+        for k, wire in enumerate(["a", "b", 7]):
+            qml.RX(x, wire)
+            qml.Rot(w[0, k], w[1, k], 0.3, wire)
+        qml.CNOT(["a", "b"])
+        qml.IsingXY(x, [7, 2.5])
+
+    def exact(vectors, x, w):
+        body(vectors, x, w)
+        return (qml.expval(qml.Z("a") @ qml.X("b") + 0.5 * qml.Y(7)), qml.var(qml.X("b")), qml.probs([7, "a"]), qml.probs(),
+                qml.state())
+
+    def shots(vectors, x, w):
+        body(vectors, x, w)
+        return qml.sample(wires=[2.5, "a"]), qml.expval(qml.X("b")), qml.expval(qml.Z(7)), qml.probs(op=qml.Hadamard("a"))
+
+    def loss(node, vectors):
+        return lambda x, w: qml.math.sum(qml.math.sin(node(vectors, x, w)))
+
+    def energy(vectors, x, w):
+        body(vectors, x, w)
+        return qml.expval(qml.Z("a") @ qml.X("b") + 0.5 * qml.Y(7))
+
+    def born(vectors, x, w):
+        body(vectors, x, w)
+        return qml.probs([7, "a"])
+    theirs = qml.device("default.qubit", wires=LABELS)
+    cases = [(None, x, w), (vectors, 0.7, w), (vectors, x, w)]
+    expected = [qml.QNode(exact, theirs)(*case) for case in cases]
+    slopes = [[qml.grad(loss(qml.QNode(of, theirs, diff_method="backprop"), case[0]))(
+        pnp.array(case[1], requires_grad=True), pnp.array(w, requires_grad=True)) for case in cases] for of in (energy, born)]
+
+    def refuse(*arguments, **options):
+        raise AssertionError("members of the batch run one by one")
+    kept = {name: value for name, value in vars(module._core).items() if name not in ("_run", "State")}
+    monkeypatch.setattr(module, "_core", SimpleNamespace(**kept, _run=refuse, State=refuse))
+    for case, wanted in zip(cases, expected):
+        dev = TilewaveQubit(LABELS)
+        with qml.Tracker(dev) as tracker:
+            found = qml.QNode(exact, dev)(*case)
+        assert tracker.totals["simulations"] == 1
+        for a, b in zip(found, wanted):
+            assert np.shape(a) == np.shape(b) and np.allclose(a, b, atol=1e-12)
+        samples, mean, other, chances = qml.QNode(shots, TilewaveQubit(LABELS, seed=4), shots=5000)(*case)
+        again = qml.QNode(shots, TilewaveQubit(LABELS, seed=4), shots=5000)(*case)
+        assert np.array_equal(samples, again[0]) and np.array_equal(mean, again[1])
+        assert np.shape(samples) == (20, 5000, 2) and not np.array_equal(samples[0], samples[1])
+        marginal = wanted[3].reshape((20,) + (2,) * len(LABELS))
+        axes = {wire: k + 1 for k, wire in enumerate(LABELS)}
+        for wire, column in ((2.5, 0), ("a", 1)):
+            ones = marginal.take(1, axis=axes[wire]).reshape(20, -1).sum(axis=1)
+            assert np.all(abs(samples[..., column].mean(axis=1) - ones) < 6 * 0.5 / np.sqrt(5000))
+        assert np.all(abs(other - (1 - 2 * marginal.take(1, axis=axes[7]).reshape(20, -1).sum(axis=1))) < 6 / np.sqrt(5000))
+        assert np.all(abs(mean**2 - (1 - wanted[1])) < 12 / np.sqrt(5000)) and np.shape(chances) == (20, 2)
+    for of, wanted in zip((energy, born), slopes):
+        for case, slope in zip(cases, wanted):
+            node = qml.QNode(of, TilewaveQubit(LABELS), diff_method="adjoint")
+            found = qml.grad(loss(node, case[0]))(pnp.array(case[1], requires_grad=True), pnp.array(w, requires_grad=True))
+            for a, b in zip(found, slope):
+                assert np.shape(a) == np.shape(b) and np.allclose(a, b, atol=1e-10)
+    with pytest.raises(ValueError, match="norm"):
+        qml.QNode(energy, TilewaveQubit(LABELS))(np.ones((2, 6)) * np.array([[1], [np.nan]]), 0.7, w)
+
+
 def test_a_batch_is_one_execution_and_one_translation():
     dev = TilewaveQubit(3)
 
@@ -670,7 +746,37 @@ def test_what_has_no_adjoint_derivative():
     with pytest.raises(qml.exceptions.QuantumFunctionError, match="adjoint"):
         qml.grad(qml.set_shots(qml.QNode(prepared, dev, diff_method="adjoint"), 10))(x)
     assert dev.supports_derivatives() and not dev.supports_derivatives(qml.devices.ExecutionConfig(gradient_method="backprop"))
-    assert not TilewaveQubit(1, device="cuda").supports_derivatives()
+    assert TilewaveQubit(1, device="cuda").supports_derivatives()
+
+
+def test_batches_and_derivatives_are_asked_of_the_gpu(monkeypatch):
+    from types import SimpleNamespace
+
+    from tilewave import programs as module
+    asked = []
+
+    def on_cpu(circuit, terms, numbers, count, precision, device, threads):
+        asked.append(device)
+        return core._Function(circuit, terms, numbers, count, precision, "cpu", threads)
+    core = module._core
+    x = pnp.array([0.1, -0.4, 0.8, 2.0], requires_grad=True)
+
+    def circuit(x):
+        qml.StatePrep([[0.6, 0.8j]] * 4, [0])
+        qml.RX(x, 0)
+        qml.CNOT([0, 1])
+        return qml.expval(qml.Z(1)), qml.probs([0])
+
+    def energy(x):
+        qml.RX(x, 0)
+        return qml.expval(qml.Z(0))
+    gpu, expected = TilewaveQubit(2, device="cuda:1", seed=3), qml.QNode(circuit, TilewaveQubit(2, device="cpu"))(x)
+    monkeypatch.setattr(module, "_core", SimpleNamespace(_Function=on_cpu))
+    for a, b in zip(qml.QNode(circuit, gpu)(x), expected):
+        assert np.allclose(a, b, atol=1e-13)
+    assert np.allclose(qml.QNode(energy, gpu, shots=400)(x), np.cos(x), atol=0.3)
+    assert np.allclose(qml.grad(lambda x: qml.math.sum(qml.QNode(energy, gpu)(x)))(x), -np.sin(x), atol=1e-13)
+    assert len(asked) >= 4 and set(asked) == {"cuda:1"}
 
 
 def test_derivatives_of_probabilities():

@@ -298,6 +298,30 @@ def test_sampler_agrees_with_qiskits():
         0].data.alpha.array.tobytes()
 
 
+def test_arrays_of_values_run_side_by_side(monkeypatch):
+    from types import SimpleNamespace
+
+    from tilewave.qiskit import primitives as module
+
+    def refuse(*arguments, **options):
+        raise AssertionError("sets of values run one by one")
+    kept = {name: value for name, value in vars(module._core).items() if name not in ("_run", "State")}
+    monkeypatch.setattr(module, "_core", SimpleNamespace(**kept, _run=refuse, State=refuse))
+    theta = ParameterVector("t", 2)
+    circuit = QuantumCircuit(2)
+    circuit.ry(theta[0], 0)
+    circuit.ry(2 * theta[1], 1)
+    measured = circuit.copy()
+    measured.measure_all()
+    values = np.random.default_rng(5).uniform(0, 3, (3, 5, 2))
+    means = EstimatorV2().run([(circuit, ["IZ", "ZI"], values[..., None, :])]).result()[0].data.evs
+    expected = np.stack([np.cos(values[..., 0]), np.cos(2 * values[..., 1])], axis=-1)
+    assert np.allclose(means, expected, atol=1e-12)
+    bits = SamplerV2(seed=1).run([(measured, values)], shots=4000).result()[0].data.meas
+    for k in range(2):
+        assert np.all(abs(bits.slice_bits(k).expectation_values("Z") - expected[..., k]) < 6 / np.sqrt(4000))
+
+
 @pytest.mark.parametrize("kind", [SamplerV2, EstimatorV2])
 @pytest.mark.parametrize("seed", [7, "generator"])
 def test_a_job_has_the_seed_that_it_was_submitted_with(kind, seed, monkeypatch):

@@ -39,7 +39,7 @@ class CircuitFunction:
     exception ends the run.
 
     Every call takes ``initial_state``, the amplitudes to start from in the place of |0...0>: complex128[2^n] for all sets, or
-    [B, 2^n], of norm 1.
+    [B, 2^n], of norm 1. One set of values [P] with [B, 2^n] is used for all B states, and results have B in front.
 
     Raises ValueError for values of another shape or that are not finite."""
 
@@ -80,25 +80,25 @@ class CircuitFunction:
 
     def expectation(self, values: Any, *, initial_state: Start = None) -> Any:
         """<psi|O|psi> of every observable: float64[M], or [B, M]; of one observable a number, or [B]."""
-        sets, is_batch = self._sets(values)
+        sets, start, is_batch = self._given(values, initial_state)
         self._need_observables()
-        return self._shaped(self._function._expectations(sets, self._start(initial_state, sets)), is_batch)
+        return self._shaped(self._function._expectations(sets, start), is_batch)
 
     def value_and_grad(self, values: Any, weights: Optional[ArrayLike] = None, *,
                        initial_state: Start = None) -> tuple[Any, Floats]:
         """The sum of the observables with ``weights`` (float64[M]; default: all 1), and its derivatives: a number and
         float64[P], or [B] and [B, P]."""
-        sets, is_batch = self._sets(values)
+        sets, start, is_batch = self._given(values, initial_state)
         v = self._cotangents(np.ones(self._num_observables) if weights is None else weights, sets, "weights")
-        expectations, gradient = self._function._vjp(sets, self._start(initial_state, sets), v, True)
+        expectations, gradient = self._function._vjp(sets, start, v, True)
         total = np.einsum("bm,bm->b", v, expectations)
         return (total, gradient) if is_batch else (float(total[0]), gradient[0])
 
     def gradient(self, values: Any, weights: Optional[ArrayLike] = None, *, initial_state: Start = None) -> Floats:
         """The derivatives of `value_and_grad` alone."""
-        sets, is_batch = self._sets(values)
+        sets, start, is_batch = self._given(values, initial_state)
         v = self._cotangents(np.ones(self._num_observables) if weights is None else weights, sets, "weights")
-        gradient = self._function._vjp(sets, self._start(initial_state, sets), v, False)[1]
+        gradient = self._function._vjp(sets, start, v, False)[1]
         return gradient if is_batch else gradient[0]
 
     def vjp(self, values: Any, v: ArrayLike, *, initial_state: Start = None) -> Floats:
@@ -109,9 +109,9 @@ class CircuitFunction:
     def expectation_and_vjp(self, values: Any, v: ArrayLike, *, initial_state: Start = None,
                             wants_expectation: bool = True) -> tuple[Any, Floats]:
         """`expectation` and `vjp` together."""
-        sets, is_batch = self._sets(values)
+        sets, start, is_batch = self._given(values, initial_state)
         cotangents = self._cotangents(v, sets, "v")
-        expectations, gradient = self._function._vjp(sets, self._start(initial_state, sets), cotangents, wants_expectation)
+        expectations, gradient = self._function._vjp(sets, start, cotangents, wants_expectation)
         if wants_expectation:
             expectations = self._shaped(expectations, is_batch)
         return expectations, gradient if is_batch else gradient[0]
@@ -119,9 +119,8 @@ class CircuitFunction:
     def jacobian(self, values: Any, *, initial_state: Start = None) -> Floats:
         """The derivatives of every observable: float64[M, P], or [B, M, P]; without M for one observable. Takes a
         backward run for each observable: where M is large and a loss is what counts, `vjp` takes one."""
-        sets, is_batch = self._sets(values)
+        sets, start, is_batch = self._given(values, initial_state)
         self._need_observables()
-        start = self._start(initial_state, sets)
         if len(start) > 1:
             start = np.repeat(start, self._num_observables, axis=0)
         many, units = np.repeat(sets, self._num_observables, axis=0), np.tile(np.eye(self._num_observables), (len(sets), 1))
@@ -132,18 +131,18 @@ class CircuitFunction:
 
     def state(self, values: Any, *, initial_state: Start = None) -> Complex:
         """The amplitudes: complex128[2^n], or [B, 2^n]; qubit k is bit k of the index."""
-        sets, is_batch = self._sets(values)
-        states = self._function._states(sets, self._start(initial_state, sets))
+        sets, start, is_batch = self._given(values, initial_state)
+        states = self._function._states(sets, start)
         return states if is_batch else states[0]
 
     def state_vjp(self, values: Any, g: ArrayLike, *, initial_state: Start = None) -> Floats:
         """The derivatives of Re sum_x conj(g_x) psi_x, for ``g`` of the shape of `state`: float64[P], or [B, P]."""
-        sets, is_batch = self._sets(values)
+        sets, start, is_batch = self._given(values, initial_state)
         cotangents = np.ascontiguousarray(g, np.complex128)
         if cotangents.shape != ((len(sets),) if is_batch else ()) + (2**self._num_qubits,):
             raise ValueError(f"g has the shape {cotangents.shape}: give that of the state")
         _need_finite(cotangents, "g")
-        gradient = self._function._state_vjp(sets, self._start(initial_state, sets), cotangents)
+        gradient = self._function._state_vjp(sets, start, cotangents)
         return gradient if is_batch else gradient[0]
 
     def metric_tensor(self, values: Any, *, initial_state: Start = None) -> Floats:
@@ -152,15 +151,17 @@ class CircuitFunction:
         1.2 to 1.4 times a gradient for each parameter, and the memory of two states. Observables do not matter to it.
 
         Raises ValueError where the function was compiled for a CUDA device: it is computed on the CPU."""
-        sets, is_batch = self._sets(values)
-        metric = self._function._metric_tensor(sets, self._start(initial_state, sets))
+        sets, start, is_batch = self._given(values, initial_state)
+        metric = self._function._metric_tensor(sets, start)
         return metric if is_batch else metric[0]
 
     def probabilities(self, values: Any, qubits: Optional[Sequence[int]] = None, *, initial_state: Start = None) -> Floats:
         """Probabilities of the 2^k outcomes of chosen qubits (default: all): float64[2^k], or [B, 2^k]; bit j of an index is
         qubits[j]."""
-        chosen = self._chosen(qubits)
-        return _marginals(np.abs(self.state(values, initial_state=initial_state))**2, self._num_qubits, chosen)
+        chosen = np.array(self._chosen(qubits), np.uint32)
+        sets, start, is_batch = self._given(values, initial_state)
+        found = self._function._probabilities(sets, start, chosen)
+        return found if is_batch else found[0]
 
     def probabilities_vjp(self, values: Any, qubits: Optional[Sequence[int]], v: ArrayLike, *,
                           initial_state: Start = None) -> Floats:
@@ -179,10 +180,10 @@ class CircuitFunction:
         """Measurements of all qubits: bool[shots, n], or [B, shots, n]; column k is qubit k. The same seed draws the same
         shots, set by set."""
         from .runs import _count, seed_of
-        sets, is_batch = self._sets(values)
+        sets, start, is_batch = self._given(values, initial_state)
         seed = seed_of(seed)
         drawn = int(np.random.default_rng().integers(1 << 63)) if seed is None else seed
-        outcomes = self._function._samples(sets, self._start(initial_state, sets), _count(shots), drawn)
+        outcomes = self._function._samples(sets, start, _count(shots), drawn)
         bits = (outcomes[..., None] >> np.arange(self._num_qubits, dtype=np.uint64) & np.uint64(1)).astype(np.bool_)
         return bits if is_batch else bits[0]
 
@@ -194,22 +195,23 @@ class CircuitFunction:
         return (f"<tilewave.CircuitFunction: {self._num_qubits} qubits, {len(self._names)} parameters, "
                 f"{self._num_observables} observables>")
 
-    def _sets(self, values):
+    def _given(self, values, initial):
+        """The sets of values, the states they start from, and whether results have an axis for them."""
         array = value_array(self._names, values)
         if array.ndim > 2:
             raise ValueError(f"{len(self._names)} parameters, got values of shape {array.shape}: give [P], or [B, P] for B sets")
-        return np.ascontiguousarray(np.atleast_2d(array)), array.ndim == 2
-
-    def _start(self, initial, sets):
-        size = 2**self._num_qubits
+        sets, size = np.atleast_2d(array), 2**self._num_qubits
         if initial is None:
-            return np.zeros((0, 1), np.complex128)
-        array = np.ascontiguousarray(initial, np.complex128)
-        if array.shape not in ((size,), (len(sets), size)):
-            raise ValueError(f"initial_state has the shape {array.shape}: give [{size}]"
-                             + (f", or [{len(sets)}, {size}]" if len(sets) > 1 else ""))
-        _need_finite(array, "initial_state")
-        return np.atleast_2d(array)
+            return np.ascontiguousarray(sets), np.zeros((0, 1), np.complex128), array.ndim == 2
+        start = np.ascontiguousarray(initial, np.complex128)
+        is_batch = array.ndim == 2 or start.ndim == 2
+        if array.ndim == 1 and start.ndim == 2:  # a set of values for many states
+            sets = np.broadcast_to(sets, (len(start), sets.shape[1]))
+        if start.shape not in ((size,), (len(sets), size)):
+            raise ValueError(f"initial_state has the shape {start.shape}: give [{size}]"
+                             + (f", or [{len(sets)}, {size}]" if array.ndim == 2 else f", or [B, {size}]"))
+        _need_finite(start, "initial_state")
+        return np.ascontiguousarray(sets), np.atleast_2d(start), is_batch
 
     def _need_observables(self):
         if not self._num_observables:
@@ -269,17 +271,6 @@ def _finish():
 def _need_finite(array, name):
     if not np.isfinite(array).all():
         raise ValueError(f"{name} has an element that is not a finite number")
-
-
-def _marginals(all_of_them, num_qubits, chosen):
-    if chosen == list(range(num_qubits)):
-        return all_of_them
-    lead = all_of_them.ndim - 1
-    axes = all_of_them.reshape(all_of_them.shape[:-1] + (2,) * num_qubits)  # axis lead + n - 1 - k is qubit k
-    kept = [lead + num_qubits - 1 - q for q in reversed(chosen)]
-    rest = tuple(axis for axis in range(lead, lead + num_qubits) if axis not in kept)
-    moved = np.transpose(axes, (*range(lead), *kept, *rest))
-    return moved.reshape(all_of_them.shape[:-1] + (2**len(chosen), -1)).sum(axis=-1)
 
 
 def _is_list(observables):

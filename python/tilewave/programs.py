@@ -23,6 +23,7 @@ from . import _core
 from .angles import Parameter
 from .circuits import Circuit
 from .observables import NO_TERMS, Terms
+from .runs import is_gpu
 
 _MOST_PROGRAMS = 256  # that are kept
 _MOST_FUNCTIONS = 16  # of one program, with other observables
@@ -32,8 +33,19 @@ _MOST_MATRIX_BYTES = 1 << 16  # of a structure that is kept
 _CONST, _BITS, _AND, _OR, _EQUAL = 0, 1, 9, 10, 11
 _BOOL = 0
 
+# Of states that run side by side: in the vectors of a CPU, and in teams of threads of a GPU.
+_MOST_BATCH_QUBITS, _MOST_BATCH_QUBITS_OF_GPU = 13, 12
+
 Angle = tuple[float, int, float]
 Start = Optional[NDArray[np.complex128]]
+
+
+def how_side_by_side(how: tuple[str, str, int], num_qubits: int) -> Optional[tuple[str, str, int]]:
+    """Precision, device and threads with which a function runs many sets of values of so many qubits side by side; None where
+    it would run them one by one."""
+    if is_gpu(how[1]):
+        return how if num_qubits <= _MOST_BATCH_QUBITS_OF_GPU else None
+    return (how[0], "cpu", how[2]) if num_qubits <= _MOST_BATCH_QUBITS else None
 
 
 def constant(value: float) -> Angle:
@@ -57,6 +69,13 @@ class Rows:
         self.condition: Optional[tuple[Any, ...]] = None
         self.keeps_norm = True
         self.has_channels = False
+
+    def copy(self) -> Rows:
+        """The same rows, to which others may be added."""
+        own = Rows(self.num_qubits)
+        own.__dict__.update(self.__dict__)
+        own.rows, own.matrices = list(self.rows), list(self.matrices)
+        return own
 
     def add(self, name: str, targets: Sequence[int], angles: tuple[Any, ...] = (), controls: Sequence[int] = (),
             values: Optional[int] = None) -> None:
@@ -185,8 +204,8 @@ class Program:
 
 class Function:
     """Expectations of observables as a function of the parameters of rows. Values are float64[sets, parameters], parameters
-    by their numbers; those that no gate holds have derivative 0. `initial` is the state to start from, complex128[2^n];
-    None: |0...0>."""
+    by their numbers; those that no gate holds have derivative 0. `initial` is the state to start from, complex128[2^n], or one
+    for each set, [sets, 2^n]; None: |0...0>."""
 
     def __init__(self, rows: Rows, observables: Sequence[Terms], how: tuple[str, str, int]) -> None:
         circuit = Circuit(rows.num_qubits)
@@ -223,6 +242,16 @@ class Function:
         found: NDArray[np.complex128] = self._function._states(*self._given(values, initial))
         return found
 
+    def probabilities(self, values: NDArray[np.float64], qubits: Sequence[int], initial: Start = None) -> NDArray[np.float64]:
+        """[sets, 2^k] of chosen qubits; bit j of an outcome is qubits[j]."""
+        found: NDArray[np.float64] = self._function._probabilities(*self._given(values, initial), np.array(qubits, np.uint32))
+        return found
+
+    def samples(self, values: NDArray[np.float64], shots: int, seed: int, initial: Start = None) -> NDArray[np.uint64]:
+        """Basis states [sets, shots]."""
+        found: NDArray[np.uint64] = self._function._samples(*self._given(values, initial), shots, seed)
+        return found
+
     def state_vjp(self, values: NDArray[np.float64], cotangents: NDArray[np.complex128],
                   initial: Start = None) -> NDArray[np.float64]:
         """The derivatives [sets, parameters] of Re sum_x conj(g_x) psi_x, g [sets, 2^n]."""
@@ -236,7 +265,7 @@ class Function:
         return whole
 
     def _given(self, values, initial):
-        start = np.zeros((0, 1), complex) if initial is None else initial.reshape(1, -1)
+        start = np.zeros((0, 1), complex) if initial is None else np.ascontiguousarray(np.atleast_2d(initial), complex)
         return np.ascontiguousarray(values[:, self.columns]), start
 
     def _spread(self, gradient, values):

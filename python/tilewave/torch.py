@@ -16,22 +16,24 @@ from .functions import CircuitFunction
 
 class _Expectation(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, values: Any, function: CircuitFunction) -> Any:
-        ctx.function = function
+    def forward(ctx: Any, values: Any, function: CircuitFunction, initial: Any) -> Any:
+        ctx.function, ctx.initial = function, initial
         ctx.save_for_backward(values)
-        return torch.as_tensor(function.expectation(_array(values)), dtype=values.dtype, device=values.device)
+        return torch.as_tensor(function.expectation(_array(values), initial_state=initial), dtype=values.dtype,
+                               device=values.device)
 
     @staticmethod
     def backward(ctx: Any, v: Any) -> Any:
-        return _Gradient.apply(ctx.saved_tensors[0], v, ctx.function), None
+        return _Gradient.apply(ctx.saved_tensors[0], v, ctx.function, ctx.initial), None, None
 
 
 class _Gradient(torch.autograd.Function):
     """In a graph of its own, so that a second derivative is an error and not a missing term."""
 
     @staticmethod
-    def forward(ctx: Any, values: Any, v: Any, function: CircuitFunction) -> Any:
-        return torch.as_tensor(function.vjp(_array(values), _array(v)), dtype=values.dtype, device=values.device)
+    def forward(ctx: Any, values: Any, v: Any, function: CircuitFunction, initial: Any) -> Any:
+        return torch.as_tensor(function.vjp(_array(values), _array(v), initial_state=initial), dtype=values.dtype,
+                               device=values.device)
 
     @staticmethod
     def backward(ctx: Any, *_: Any) -> Any:
@@ -42,17 +44,32 @@ def _array(tensor):
     return tensor.detach().to("cpu", torch.float64).numpy()
 
 
-def function(compiled: CircuitFunction) -> Callable[[Any], Any]:
+def _states(initial):
+    if not isinstance(initial, torch.Tensor):
+        return initial
+    if initial.requires_grad:
+        raise ValueError("derivatives by the amplitudes of initial_state are not there: detach it")
+    return initial.detach().to("cpu", torch.complex128).numpy()
+
+
+def function(compiled: CircuitFunction) -> Callable[..., Any]:
     """Expectations of a compiled circuit as a differentiable function of a tensor of values: [P] or [B, P] to [M] or [B, M]
-    (without M for one observable). The backward pass is one run whatever M."""
-    return lambda values: _Expectation.apply(values, compiled)  # type: ignore[no-any-return]
+    (without M for one observable). The backward pass is one run whatever M. With ``initial_state=`` it starts from a state
+    [2^n], or from one for each set [B, 2^n] (of values [P] as well), by whose amplitudes it is not differentiated."""
+    def expectation(values: Any, initial_state: Any = None) -> Any:
+        states = _states(initial_state)
+        if states is not None and np.ndim(states) == 2 and values.ndim == 1:
+            values = values.expand(len(states), -1)  # whose derivative is the sum
+        return _Expectation.apply(values, compiled, states)
+    return expectation
 
 
 class Layer(torch.nn.Module):
     """A compiled circuit as a module. ``inputs`` names the parameters whose values are given in every call, all others are
     trained: in ``weight``, in the order of the circuit. ``initial`` are their first values (default: uniform in [0, 2 pi)).
 
-    Calling it with a tensor [inputs], or [..., inputs], gives expectations [M], or [..., M]; without inputs, call it without."""
+    Calling it with a tensor [inputs], or [..., inputs], gives expectations [M], or [..., M]; without inputs, call it without.
+    ``initial_state``, [2^n] or [..., 2^n], is what it starts from: data that were loaded into amplitudes."""
 
     def __init__(self, compiled: CircuitFunction, inputs: Sequence[Union[str, Parameter]] = (), initial: Any = None,
                  dtype: Optional[Any] = None) -> None:
@@ -75,14 +92,21 @@ class Layer(torch.nn.Module):
             raise ValueError(f"initial has the shape {tuple(first.shape)}: {len(trained)} parameters are trained")
         self.weight = torch.nn.Parameter(first.to(dtype or torch.get_default_dtype()))
 
-    def forward(self, inputs: Any = None) -> Any:
+    def forward(self, inputs: Any = None, initial_state: Any = None) -> Any:
         if (inputs is None) != (self._num_inputs == 0) or (inputs is not None and inputs.shape[-1] != self._num_inputs):
             raise ValueError(f"the layer has {self._num_inputs} inputs, got "
                              + ("none" if inputs is None else f"a tensor of shape {tuple(inputs.shape)}"))
+        states, call = _states(initial_state), function(self._function)
+        lead = () if inputs is None else tuple(inputs.shape[:-1])
+        if states is not None and np.ndim(states) > 1:
+            if inputs is not None and np.shape(states)[:-1] != lead:
+                raise ValueError(f"initial_state has the shape {np.shape(states)}: give [2^n], or {list(lead)} states for the inputs")
+            lead, states = np.shape(states)[:-1], np.reshape(states, (-1, np.shape(states)[-1]))
         if inputs is None:
-            return function(self._function)(self.weight[self._order])
+            out = call(self.weight[self._order], states)
+            return out.reshape(lead + out.shape[1:]) if lead else out
         rows = inputs.reshape(-1, self._num_inputs)
         weights = self.weight.expand(rows.shape[0], -1).to(rows.dtype)
         values = torch.cat([rows, weights], dim=1)[:, self._order]
-        out = function(self._function)(values)
-        return out.reshape(inputs.shape[:-1] + out.shape[1:])
+        out = call(values, states)
+        return out.reshape(lead + out.shape[1:])

@@ -1,6 +1,7 @@
 // Functions of parameters on a CUDA device against the same on the CPU.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <cstdio>
@@ -236,6 +237,124 @@ TEST_P(Devices, give_many_more_sets_than_blocks) {
     EXPECT_NEAR(one, e[set], 10 * tolerance());
     for (std::size_t k = 0; k < 3; ++k) EXPECT_NEAR(gradient[k], g[3 * set + k], 100 * tolerance());
   }
+}
+
+// Sets that begin in states of their own or in one, and what is read off whole states, as batches.
+TEST_P(Devices, give_batches_that_begin_anywhere_what_the_cpu_gives) {
+  JitCache::set_use("off");  // no batch is compiled, and single sets need not be
+  constexpr std::pair<std::uint32_t, std::size_t> kSizes[] = {
+      {1, 40}, {2, 40}, {3, 40}, {5, 60}, {6, 60}, {8, 80}, {8, 1500}, {9, 80}, {11, 80}, {12, 80}};
+  for (const auto& [n, gates] : kSizes) {
+    Random random(n + gates);
+    const auto p = static_cast<std::uint32_t>(3 + random.below(8));
+    const Circuit c = random_circuit(random, n, p, gates);
+    const std::vector<PauliSum> observables = {random_observable(random, n, 7),
+                                               random_observable(random, n, 20)};
+    const Function cpu(c, observables, {}), gpu(c, observables, on_device(precision()));
+    constexpr std::size_t kSets = 37, kShots = 50;
+    const std::size_t size = std::size_t{1} << n;
+    const std::vector<double> values = random.angles(kSets * p);
+    const auto starts = random_states(random, n, kSets), g = random_states(random, n, kSets);
+    std::vector<double> v(kSets * 2);
+    for (double& x : v) x = random.real();
+    std::vector<std::uint32_t> qubits;
+    for (std::uint32_t q = n; q-- > 0;) {
+      if (random.below(3)) qubits.insert(random.below(2) ? qubits.begin() : qubits.end(), q);
+    }
+    const std::size_t outcomes = std::size_t{1} << qubits.size();
+    const double scale = gates > 1000 ? 100 : 10;
+    for (int from = 0; from < 3; ++from) {  // |0...0>, one state, one for each
+      SCOPED_TRACE(std::to_string(n) + " qubits, " + std::to_string(gates) + " gates, from " +
+                   std::to_string(from));
+      Sets sets{values.data(), kSets};
+      if (from) sets.initial = starts.data();
+      sets.shares_initial = from == 1;
+      std::vector<double> e[2], gradient[2], along[2], p_all[2], p_some[2];
+      std::vector<std::complex<double>> states[2];
+      const Function* functions[] = {&cpu, &gpu};
+      std::vector<std::uint32_t> all(n);
+      for (std::uint32_t q = 0; q < n; ++q) all[q] = q;
+      for (int k = 0; k < 2; ++k) {
+        const Function& f = *functions[k];
+        e[k].resize(kSets * 2), gradient[k].resize(kSets * p), along[k].resize(kSets * p);
+        p_all[k].resize(kSets * size), p_some[k].resize(kSets * outcomes);
+        states[k].resize(kSets * size);
+        f.vjp(sets, v.data(), e[k].data(), gradient[k].data());
+        f.state_vjp(sets, g.data(), along[k].data());
+        f.states(sets, states[k].data());
+        f.probabilities(sets, all, p_all[k].data());
+        f.probabilities(sets, qubits, p_some[k].data());
+      }
+      EXPECT_NE(gpu.explain().find("a team of threads for each set"), std::string::npos);
+      std::vector<double> only(kSets * 2);
+      gpu.expectations(sets, only.data());
+      for (std::size_t k = 0; k < e[0].size(); ++k) {
+        ASSERT_NEAR(e[0][k], e[1][k], scale * tolerance()) << k;
+        ASSERT_EQ(only[k], e[1][k]) << k;
+      }
+      for (std::size_t k = 0; k < gradient[0].size(); ++k) {
+        ASSERT_NEAR(gradient[0][k], gradient[1][k], 20 * scale * tolerance()) << k;
+        ASSERT_NEAR(along[0][k], along[1][k], 20 * scale * tolerance()) << k;
+      }
+      for (std::size_t k = 0; k < states[0].size(); ++k) {
+        ASSERT_NEAR(std::abs(states[0][k] - states[1][k]), 0, scale * tolerance()) << k;
+        ASSERT_NEAR(p_all[0][k], p_all[1][k], scale * tolerance()) << k;
+      }
+      for (std::size_t k = 0; k < p_some[0].size(); ++k)
+        ASSERT_NEAR(p_some[0][k], p_some[1][k], scale * tolerance()) << k;
+
+      // the shots of single sets, which are drawn from states on the host
+      std::vector<std::uint64_t> shots(kSets * kShots), own(kShots);
+      gpu.samples(sets, kShots, 3, shots.data());
+      std::size_t others = 0;
+      for (std::size_t b = 0; b < kSets; ++b) {
+        Sets one = sets;
+        one.values += b * p;
+        one.count = 1;
+        one.first = b;
+        if (from == 2) one.initial += b << n;
+        gpu.samples(one, kShots, 3, own.data());
+        for (std::size_t s = 0; s < kShots; ++s) others += own[s] != shots[b * kShots + s];
+      }
+      // in single precision some random numbers lie between two roundings
+      EXPECT_LE(others, precision() == Precision::kDouble ? 0 : kSets * kShots / 100);
+    }
+  }
+}
+
+TEST_P(Devices, give_whole_states_of_many_sets_in_parts) {
+  constexpr std::uint32_t n = 12, p = 5;
+  constexpr std::size_t kSets = 2500, kSize = std::size_t{1} << n;  // 160 MB of states
+  Random random(4);
+  const Circuit c = random_circuit(random, n, p, 40);
+  const PauliSum o = random_observable(random, n, 5);
+  const Function cpu(c, {o}, {}), gpu(c, {o}, on_device(precision()));
+  const std::vector<double> values = random.angles(kSets * p), v(kSets, 1.0);
+  const auto few = random_states(random, n, 7);
+  std::vector<std::complex<double>> starts(kSets * kSize), states(kSets * kSize);
+  for (std::size_t b = 0; b < kSets; ++b)
+    std::copy_n(few.data() + b % 7 * kSize, kSize, starts.data() + b * kSize);
+  const Sets sets{values.data(), kSets, starts.data()};
+  std::vector<double> e(kSets), gradient(kSets * p);
+  gpu.states(sets, states.data());
+  gpu.vjp(sets, v.data(), e.data(), gradient.data());
+  for (const std::size_t b : {std::size_t{0}, std::size_t{1023}, std::size_t{1800}, kSets - 1}) {
+    const Sets one{values.data() + b * p, 1, starts.data() + b * kSize};
+    std::vector<std::complex<double>> state(kSize);
+    double value, slopes[p];
+    cpu.states(one, state.data());
+    cpu.vjp(one, v.data(), &value, slopes);
+    for (std::size_t x = 0; x < kSize; ++x)
+      ASSERT_NEAR(std::abs(state[x] - states[b * kSize + x]), 0, 10 * tolerance()) << b;
+    EXPECT_NEAR(value, e[b], 10 * tolerance()) << b;
+    for (std::size_t k = 0; k < p; ++k)
+      EXPECT_NEAR(slopes[k], gradient[b * p + k], 100 * tolerance()) << b;
+  }
+  starts[1500 * kSize] += 0.5;
+  EXPECT_THROW(gpu.expectations(sets, e.data()), Error);
+  std::vector<double> broken = values;
+  broken[1600 * p] = std::nan("");
+  EXPECT_THROW(gpu.states({broken.data(), kSets}, states.data()), Error);
 }
 
 // By parts of one device, and by all that there are.

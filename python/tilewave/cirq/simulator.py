@@ -14,12 +14,14 @@ import sympy
 from .. import _core
 from ..observables import NO_TERMS, Terms, mask_words
 from ..one_shot import OneShot
-from ..programs import Program, Rows
+from ..programs import Program, Rows, how_side_by_side
 from ..runs import how_of, initial_of, is_gpu
 from .convert import Converter, NeedsValues
 
 _MOST_FUNCTION_QUBITS = 18  # beyond, bound circuits run about as fast, and a GPU may suit them
 _MOST_SETS = 256  # of values that run side by side
+_FEWEST_SETS = 3  # that are worth it
+_MOST_SHOTS = 1 << 22  # that are drawn at a time
 _DEFAULT = cirq.QubitOrder.DEFAULT
 _SHORT = {"f": "max_fused_gate_size", "t": "cpu_threads", "r": "ev_noisy_repetitions", "g": "use_gpu", "gmode": "gpu_mode",
           "gsst": "gpu_state_threads", "gdb": "gpu_data_blocks", "glbuf": "gpu_cusvex_log_buf_size",
@@ -63,6 +65,8 @@ class _Converted:
 
     def __init__(self, circuit: cirq.AbstractCircuit, order: tuple[cirq.Qid, ...]) -> None:
         self.circuit, self.order, self._program = circuit, order, None
+        self._scaled: Optional[list[Any]] = None
+        self._final: Any = ()
         try:
             self.converter: Optional[Converter] = Converter(circuit, order)
         except NeedsValues:
@@ -81,9 +85,16 @@ class _Converted:
             resolved = cirq.resolve_parameters(self.circuit, resolver)
             _need_values(resolved)
             return Converter(resolved, self.order), np.zeros(0)
+        if self._scaled is None:
+            self._scaled = [_scaled_symbol(expression) for expression in self.converter.expressions]
         values = np.empty(len(self.converter.expressions))
         for k, expression in enumerate(self.converter.expressions):
-            value = resolver.value_of(expression)
+            symbol, factor = self._scaled[k]
+            value = resolver.value_of(expression if symbol is None else symbol)
+            if symbol is not None and isinstance(value, (float, int)):
+                values[k] = factor * value
+                continue
+            value = value if symbol is None else resolver.value_of(expression)
             if isinstance(value, sympy.Basic):
                 if value.free_symbols:
                     _need_values(cirq.resolve_parameters(self.circuit, resolver))
@@ -93,6 +104,16 @@ class _Converted:
             values[k] = complex(value).real
         return self.converter, values
 
+    def final(self) -> Any:
+        """Of a circuit of gates with symbols in angles that are followed by measurements: the qubit of each classical bit, and
+        a program of the gates; None for others."""
+        if self._final == ():
+            found = None
+            if self.converter is not None and self.converter.expressions and not self.converter.rows.has_channels:
+                found = _final_qubits(self.converter.rows)
+            self._final = found and (found[0], Program(found[1]))
+        return self._final
+
     def program(self, converter: Converter) -> Program:
         """With the circuit made once."""
         if converter is not self.converter:
@@ -100,6 +121,35 @@ class _Converted:
         if self._program is None:
             self._program = Program(converter.rows)
         return self._program
+
+
+def _scaled_symbol(expression):
+    """A symbol and a number whose product the expression is; None where it is something else. Cirq resolves a symbol many
+    times faster than an expression."""
+    if isinstance(expression, sympy.Symbol):
+        return expression, 1.0
+    if isinstance(expression, sympy.Mul):
+        factor, symbol = expression.as_independent(sympy.Symbol)
+        if isinstance(symbol, sympy.Symbol) and factor.is_real:
+            return symbol, float(factor)
+    return None, 0.0
+
+
+def _final_qubits(rows):
+    """The qubit that each classical bit is read from, and the rows without measurements, where those come last; None
+    otherwise."""
+    qubits: dict[int, int] = {}
+    left = rows.copy()
+    left.rows = []
+    for row in rows.rows:
+        name, targets, angles, controls, _, condition = row
+        if name in ("reset", "kraus") or condition is not None or not set(qubits.values()).isdisjoint((*targets, *controls)):
+            return None
+        if name == "measure":
+            qubits[angles[0]] = targets[0]
+        else:
+            left.rows.append(row)
+    return [qubits[bit] for bit in range(len(qubits))], left
 
 
 def _need_values(resolved):
@@ -197,16 +247,32 @@ class TilewaveSimulator(cirq.SimulatesSamples, cirq.SimulatesAmplitudes,
         """A result for each resolver; the circuit is converted once."""
         if not program.has_measurements():
             raise ValueError("Circuit has no measurements to sample.")
-        converted = None
-        for resolver in cirq.to_resolvers(params):
-            if repetitions == 0:
-                records = {cirq.measurement_key_name(op): np.empty([0, 1, 1])
-                           for _, op, _ in program.findall_operations_with_gate_type(cirq.MeasurementGate)}
-            else:
-                if converted is None:
-                    converted = self._converted(program, tuple(sorted(program.all_qubits())))
-                records = self._records(converted, resolver, repetitions)
-            yield cirq.ResultDict(params=resolver, records=records)
+        if repetitions == 0:
+            records = {cirq.measurement_key_name(op): np.empty([0, 1, 1])
+                       for _, op, _ in program.findall_operations_with_gate_type(cirq.MeasurementGate)}
+            for resolver in cirq.to_resolvers(params):
+                yield cirq.ResultDict(params=resolver, records=records)
+            return
+        converted = self._converted(program, tuple(sorted(program.all_qubits())))
+        for block in _blocks(params):
+            how = self._how_of_batch(block, converted)
+            final = how and converted.final()
+            if final is None:
+                for resolver in block:
+                    yield cirq.ResultDict(params=resolver, records=self._records(converted, resolver, repetitions))
+                continue
+            qubits, program_of_gates = final
+            function = program_of_gates.function((), [], how)
+            step = max(1, _MOST_SHOTS // repetitions)
+            for first in range(0, len(block), step):
+                part = block[first:first + step]
+                for resolver, shots in zip(part, function.samples(_table(converted, part), repetitions, self.get_seed())):
+                    bits = (shots[:, None] >> np.array(qubits, np.uint64) & np.uint64(1)).astype(np.uint8)
+                    yield cirq.ResultDict(params=resolver, records=self._records_of(converted.converter, bits))
+
+    def _how_of_batch(self, block, converted):
+        """How sets of values run side by side; None where they do not."""
+        return how_side_by_side(self._how, len(converted.order)) if len(block) >= _FEWEST_SETS else None
 
     def _run(self, circuit: cirq.AbstractCircuit, param_resolver: cirq.ParamResolver,
              repetitions: int) -> dict[str, np.ndarray]:
@@ -217,10 +283,13 @@ class TilewaveSimulator(cirq.SimulatesSamples, cirq.SimulatesAmplitudes,
         converter, values = converted.at(resolver)
         circuit = converted.program(converter).at(values)
         result = _core._run(circuit, repetitions, self.get_seed(), *self._how, None, NO_TERMS, True, False, False, False)
-        bits = np.unpackbits(result.shot_bits, axis=1, count=result.num_shot_bits, bitorder="little")
+        return self._records_of(converter, np.unpackbits(result.shot_bits, axis=1, count=result.num_shot_bits,
+                                                         bitorder="little"))
+
+    def _records_of(self, converter, bits):
         records = {}
         for key, several in converter.keys.items():
-            record = np.empty((repetitions, len(several), len(several[0].bits)), np.uint8)
+            record = np.empty((len(bits), len(several), len(several[0].bits)), np.uint8)
             for k, m in enumerate(several):
                 record[:, k] = bits[:, m.bits] ^ np.array(m.inverted, np.uint8)
                 for indices, matrix in m.confusion.items():
@@ -255,7 +324,10 @@ class TilewaveSimulator(cirq.SimulatesSamples, cirq.SimulatesAmplitudes,
 
     def _final_states(self, program, params, order, initial_state):
         initial, converted = self._initial(initial_state, order), self._converted(program, order)
-        for resolver in cirq.to_resolvers(params):
+        for resolver, amplitudes in self._states_side_by_side(converted, params, initial):
+            if amplitudes is not None:
+                yield resolver, amplitudes, {}
+                continue
             converter, values = converted.at(resolver)
             if not converter.keys and not converter.rows.has_channels and _is_unitary(converter.rows):
                 circuit, bits = converted.program(converter).at(values), {}
@@ -266,6 +338,16 @@ class TilewaveSimulator(cirq.SimulatesSamples, cirq.SimulatesAmplitudes,
             if not order:
                 amplitudes = amplitudes[:1]
             yield resolver, amplitudes, self._measurements(converter, bits)
+
+    def _states_side_by_side(self, converted, params, initial=None):
+        """The resolvers, and the final amplitudes where they are of a batch, else None."""
+        for block in _blocks(params):
+            amplitudes = [None] * len(block)
+            how = self._how_of_batch(block, converted)
+            if how and converted.is_function:
+                function = converted.program(converted.converter).function((), [], how)
+                amplitudes = function.states(_table(converted, block), initial).astype(self._dtype)
+            yield from zip(block, amplitudes)
 
     def _measurements(self, converter, bits):
         found = {}
@@ -319,7 +401,10 @@ class TilewaveSimulator(cirq.SimulatesSamples, cirq.SimulatesAmplitudes,
         order = self._order(program, qubit_order)
         wanted = [int(k) for k in bitstrings]
         converted = self._converted(program, order)
-        for resolver in cirq.to_resolvers(params):
+        for resolver, amplitudes in self._states_side_by_side(converted, params):
+            if amplitudes is not None:
+                yield amplitudes[wanted].tolist()
+                continue
             converter, values = converted.at(resolver)
             if not converter.keys and not converter.rows.has_channels and _is_unitary(converter.rows):
                 state = _core.State(converted.program(converter).at(values), *self._how, None)
@@ -339,9 +424,11 @@ class TilewaveSimulator(cirq.SimulatesSamples, cirq.SimulatesAmplitudes,
         order = self._order(program, qubit_order)
         asked = _Asked(observables if isinstance(observables, list) else [observables], order)
         initial, converted = self._initial(initial_state, order), self._converted(program, order)
-        if (initial is None and len(order) <= _MOST_FUNCTION_QUBITS and converted.is_function
-                and not is_gpu(self._how[1])):
-            return (yield from self._sweep_of_function(converted, params, asked))
+        how = how_side_by_side(self._how, len(order))
+        if how is None and len(order) <= _MOST_FUNCTION_QUBITS and not is_gpu(self._how[1]):
+            how = self._how[0], "cpu", self._how[2]
+        if how is not None and converted.is_function:
+            return (yield from self._sweep_of_function(converted, params, asked, initial, how))
         for resolver in cirq.to_resolvers(params):
             converter, values = converted.at(resolver)
             rows = converter.rows
@@ -356,17 +443,13 @@ class TilewaveSimulator(cirq.SimulatesSamples, cirq.SimulatesAmplitudes,
                                     initial)._expectations(asked.terms)
             yield asked.sums(means)
 
-    def _sweep_of_function(self, converted, params, asked):
+    def _sweep_of_function(self, converted, params, asked, initial, how):
         """Sets of values side by side, as functions of the circuit's parameters."""
-        how = self._how[0], "cpu", self._how[2]
-        function, resolvers = None, iter(cirq.to_resolvers(params))
-        while block := list(itertools.islice(resolvers, _MOST_SETS)):
-            table = np.array([converted.at(resolver)[1] for resolver in block])
-            if function is None:
-                each = [tuple(part[k:k + 1] for part in asked.terms) for k in range(len(asked.terms[0]))]
-                key = asked.terms[1].tobytes(), asked.terms[2].tobytes()
-                function = converted.program(converted.converter).function(key, each, how)
-            for means in function.expectations(table.reshape(len(block), -1)):
+        each = [tuple(part[k:k + 1] for part in asked.terms) for k in range(len(asked.terms[0]))]
+        key = asked.terms[1].tobytes(), asked.terms[2].tobytes()
+        function = converted.program(converted.converter).function(key, each, how)
+        for block in _blocks(params):
+            for means in function.expectations(_table(converted, block), initial):
                 yield asked.sums(means)
 
     def _noisy_means(self, circuit, terms, initial):
@@ -399,6 +482,20 @@ class TilewaveSimulator(cirq.SimulatesSamples, cirq.SimulatesAmplitudes,
                 state = shot.run(ends[moment]).settle()
                 found[k] += np.array(asked.sums(state._expectations(asked.terms) / state.norm())) / shots
         return [[_real(value) for value in values] for values in found]
+
+
+def _blocks(params: cirq.Sweepable) -> Iterator[list[cirq.ParamResolver]]:
+    # what Cirq makes of resolvers of numbers by names is equal to them, but takes longer than small circuits
+    plain = isinstance(params, Sequence) and all(isinstance(resolver, cirq.ParamResolver) and all(
+        type(key) is str and type(value) is float for key, value in resolver.param_dict.items()) for resolver in params)
+    resolvers = iter(params if plain else cirq.to_resolvers(params))
+    while block := list(itertools.islice(resolvers, _MOST_SETS)):
+        yield block
+
+
+def _table(converted: _Converted, block: list[cirq.ParamResolver]) -> np.ndarray:
+    """The values of the parameters, [resolvers, parameters]."""
+    return np.array([converted.at(resolver)[1] for resolver in block]).reshape(len(block), -1)
 
 
 def _is_unitary(rows: Rows) -> bool:

@@ -13,7 +13,7 @@ from pennylane.devices.modifiers import simulator_tracking, single_tape_support
 from pennylane.devices.preprocess import (decompose, device_resolve_dynamic_wires, validate_device_wires,
                                           validate_measurements)
 from pennylane.exceptions import DeviceError
-from pennylane.measurements import ExpectationMP, SampleMeasurement, StateMeasurement
+from pennylane.measurements import ExpectationMP, SampleMeasurement, StateMeasurement, StateMP, VarianceMP
 from pennylane.ops import CompositeOp, Conditional, MidMeasure, SparseHamiltonian, SymbolicOp
 from pennylane.operation import StatePrepBase
 from pennylane.tape import QuantumScript
@@ -29,7 +29,7 @@ from .analytic import measure_exactly
 from .measured import measure_branches
 from .gradients import MOST_FORWARD_QUBITS, Derivatives, asks_probabilities, is_differentiable, need_adjoint, why_not
 from .observables import KnownObservables, sentence_of
-from ..programs import Programs, Rows
+from ..programs import Programs, Rows, how_side_by_side
 from .shots import ShotPlan, accepts_shots, is_shadow, without_shots
 
 _OPTIONS = ("precision", "device", "threads", "effort")
@@ -67,15 +67,15 @@ def _accepts_shots(mp):
 
 @qml.transform
 def _expand_what_is_no_angle(tape):
-    """A batch whose members differ in more than angles of gates is taken apart, and so are classical shadows and samples of
-    circuits that measure in the middle or postselect, which may differ in number."""
+    """A batch whose members differ in more than the state they begin in and angles of gates is taken apart, and so are
+    classical shadows and samples of circuits that measure in the middle or postselect, which may differ in number."""
     if tape.batch_size is None:
         return (tape,), _first
     if any(is_shadow(mp) for mp in tape.measurements) or any(
             isinstance(op, MidMeasure) or (tape.shots and op.name == "Projector") for op in tape.operations):
         return broadcast_expand(tape)
     first = 1 if tape.operations and isinstance(tape.operations[0], StatePrepBase) else 0
-    if any(op.batch_size is not None for op in tape.operations[:first]) or any(
+    if any(op.batch_size is not None and op.name == "BasisState" for op in tape.operations[:first]) or any(
             op.batch_size is not None and not gates.angles_only(op) for op in tape.operations[first:]):
         return broadcast_expand(tape)
     return (tape,), _first
@@ -171,13 +171,10 @@ class TilewaveQubit(Device):
     def supports_derivatives(self, execution_config: Optional[ExecutionConfig] = None,
                              circuit: Optional[QuantumScript] = None) -> bool:
         """Whether the engine's adjoint method gives them: of expectation values of Pauli sums, or of probabilities of
-        wires, without shots, in a circuit whose measurements in the middle are deferred; on CPUs."""
+        wires, without shots, in a circuit whose measurements in the middle are deferred."""
         if execution_config is not None:
             if execution_config.gradient_method not in ("best", "device", "adjoint") or execution_config.derivative_order > 1:
                 return False
-        given = execution_config.device_options if execution_config is not None else {}
-        if is_gpu(given.get("device", self._how[1])):
-            return False
         return circuit is None or why_not(circuit) is None
 
     def supports_vjp(self, execution_config: Optional[ExecutionConfig] = None,
@@ -242,8 +239,10 @@ class _Run:
         wires, rows = self.wires, self.rows
         operations = self.tape.operations
         if operations and isinstance(operations[0], StatePrepBase) and operations[0].name != "BasisState":
-            vector = operations[0].state_vector(wire_order=list(wires))
-            self.initial = initial_of(qml.math.toarray(qml.math.reshape(vector, (-1,))))
+            batch = operations[0].batch_size
+            vectors = np.reshape(qml.math.toarray(operations[0].state_vector(wire_order=list(wires))),
+                                 (-1,) if batch is None else (batch, -1))
+            self.initial = initial_of(vectors) if batch is None else np.stack([initial_of(vector) for vector in vectors])
             self.numbers += [np.nan] * len(operations[0].data)
             operations = operations[1:]
         at = len(self.numbers)
@@ -292,13 +291,18 @@ class _Run:
         program = self.device._programs.of(self.rows)
         return [program.at(row) for row in self.table()]
 
+    def _start_of(self, member):
+        """The state that a member of the batch begins in."""
+        return self.initial if self.initial is None or self.initial.ndim == 1 else self.initial[member]
+
     def function(self, wants_derivatives=False):
-        """The expectation values as a function of the numbers; None where something else is asked."""
-        if not self.rows.keeps_norm or is_gpu(self.how[1]):
+        """The expectation values as a function of the numbers; None where something else is asked, or a GPU answers as fast
+        without."""
+        if not self.rows.keeps_norm or (is_gpu(self.how[1]) and not wants_derivatives):
             return None
-        found = []
+        found, how = [], self.how if is_gpu(self.how[1]) else (self.how[0], "cpu", self.how[2])
         if wants_derivatives and all(asks_probabilities(mp) for mp in self.tape.measurements):
-            return self.device._programs.of(self.rows).function((), [], (self.how[0], "cpu", self.how[2]))
+            return self.device._programs.of(self.rows).function((), [], how)
         for mp in self.tape.measurements:
             if type(mp) is not ExpectationMP or mp.mv is not None or mp.obs is None:
                 return None
@@ -306,7 +310,6 @@ class _Run:
             if known is None:
                 return None
             found.append(known)
-        how = self.how[0], "cpu", self.how[2]
         return self.device._programs.of(self.rows).function(tuple(known.key for known in found),
                                                             [known.terms[0] for known in found], how)
 
@@ -335,31 +338,85 @@ class _Run:
                 values = function.expectations(self.table(), self.initial)
                 answers = [np.float64(v) for v in values[0]] if batch is None else list(values.T)
                 return tuple(answers) if len(answers) > 1 else answers[0]
-            answers = [measure_exactly(self.state(circuit), self.tape.measurements, self.wires, self.rows.keeps_norm,
-                                       self.device._known) for circuit in self.circuits()]
-            if self.tape.batch_size is not None:
-                answers = [np.stack(values) for values in zip(*answers)]
-            else:
-                answers = answers[0]
+            answers = self._side_by_side()
+            if answers is None:
+                answers = [measure_exactly(self.state(circuit, k), self.tape.measurements, self.wires, self.rows.keeps_norm,
+                                           self.device._known) for k, circuit in enumerate(self.circuits())]
+                answers = answers[0] if batch is None else [np.stack(values) for values in zip(*answers)]
             return tuple(answers) if len(answers) > 1 else answers[0]
         # a list of entries of the shot vector for each measurement
         entries = [tuple(values) if len(values) > 1 else values[0] for values in zip(*found)]
         return tuple(entries) if self.tape.shots.has_partitioned_shots else entries[0]
 
-    def state(self, circuit):
-        return _core.State(circuit, *self.how, None, self.effort, self.initial)
+    def state(self, circuit, member=0):
+        return _core.State(circuit, *self.how, None, self.effort, self._start_of(member))
+
+    # --- members of a batch side by side
+
+    def _how_of_batch(self):
+        """How members of a batch run side by side; None where they do not."""
+        if self.tape.batch_size is None or not self.rows.keeps_norm or self.clbits:
+            return None
+        return how_side_by_side(self.how, self.rows.num_qubits)
+
+    def _side_by_side(self):
+        """Exact answers for a batch: expectation values and variances of Pauli sums, probabilities of wires, and states; None
+        where something else is asked, or a member is worth a run of its own."""
+        how = self._how_of_batch()
+        if how is None:
+            return None
+        program, table = self.device._programs.of(self.rows), self.table()
+        plans, known = [], []
+        for mp in self.tape.measurements:
+            if mp.obs is not None and mp.mv is None and type(mp) in (ExpectationMP, VarianceMP):
+                found = self.device._known.find(mp.obs, type(mp) is VarianceMP, self.wires, len(self.wires))
+                if found is None:
+                    return None
+                plans.append((mp, len(known)))
+                known += found.terms
+            elif asks_probabilities(mp) or type(mp) is StateMP:
+                plans.append((mp, None))
+            else:
+                return None
+        means = None
+        if known:
+            key = tuple(part.tobytes() for terms in known for part in terms)
+            means = program.function(key, known, how).expectations(table, self.initial)
+        bare = program.function((), [], how) if any(at is None for _, at in plans) else None
+        answers = []
+        for mp, at in plans:
+            if at is not None:
+                answers.append(means[:, at] - means[:, at + 1] ** 2 if type(mp) is VarianceMP else means[:, at])
+            elif type(mp) is StateMP:
+                answers.append(bare.states(table, self.initial))
+            else:
+                answers.append(bare.probabilities(table, [self.wires[wire] for wire in (mp.wires or self.wires)][::-1],
+                                                  self.initial))
+        return answers
+
+    def _shots_side_by_side(self, how, rotations, operations, shots):
+        """Samples of a batch, bool [members, shots, wires], after further gates."""
+        rows = self.rows.copy()
+        numbers = self._add_rotation(rows, rotations, operations, len(self.numbers))
+        table = np.hstack([self.table(), np.broadcast_to(np.array(numbers, float), (self.tape.batch_size, len(numbers)))])
+        function = self.device._programs.of(rows).function((), [], how)
+        outcomes = function.samples(table, shots, self.device._seed(), self.initial)
+        return (outcomes[..., None] >> np.arange(rows.num_qubits, dtype=np.uint64)[::-1] & np.uint64(1)).astype(bool)
 
     # --- with shots
 
     def _sampled(self):
         tape, bins = self.tape, list(self.tape.shots.bins())
-        states = [self.state(circuit) for circuit in self.circuits()]
+        together = self._how_of_batch()
+        states = [] if together else [self.state(circuit, k) for k, circuit in enumerate(self.circuits())]
         if not self.rows.keeps_norm:  # no batch: postselections with shots are taken apart
             bins = self._left_of(bins, states[0])
         plain = [mp for mp in tape.measurements if not is_shadow(mp)]
         plan = ShotPlan(plain, self.wires, tape.batch_size)
 
         def draw(rotations, operations):
+            if together:
+                return self._shots_side_by_side(together, rotations, operations, bins[-1][1]), bins
             parts = []
             for state in states:
                 if rotations or operations:
@@ -384,15 +441,21 @@ class _Run:
             at += count
         return left
 
-    def _rotation(self, rotations, operations):
-        rows = Rows(self.rows.num_qubits)
+    def _add_rotation(self, rows, rotations, operations, first=0):
+        """Adds gates; their numbers, which those of the rows count from `first`."""
         for gate, qubit in rotations:
             rows.add(gate, (qubit,))
         numbers = []
         for op in operations or ():
             for native in _natives(op):
-                gates.add(native, self.wires, tuple((1.0, len(numbers) + k, 0.0) for k in range(len(native.data))), rows)
+                at = first + len(numbers)
+                gates.add(native, self.wires, tuple((1.0, at + k, 0.0) for k in range(len(native.data))), rows)
                 numbers += [np.asarray(value, float) if gates.angles_only(native) else np.nan for value in native.data]
+        return numbers
+
+    def _rotation(self, rotations, operations):
+        rows = Rows(self.rows.num_qubits)
+        numbers = self._add_rotation(rows, rotations, operations)
         return self.device._programs.of(rows).at(np.array(numbers, float))
 
     def _shadow(self, mp, state, bins):

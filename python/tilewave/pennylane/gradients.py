@@ -68,6 +68,11 @@ def need_adjoint(tape):
     return (tape,), lambda results: results[0]
 
 
+def _again(rows, count, axis):
+    """All rows, so many times."""
+    return np.concatenate([rows] * count, axis=axis)
+
+
 class _Products(tuple):  # type: ignore[type-arg]
     """Arrays of different shapes: PennyLane's interface to PyTorch asks NumPy to squeeze them, to see whether there are any."""
 
@@ -103,7 +108,7 @@ class Derivatives:
             return self._jacobian_of_probabilities()
         count, sets = self.function.num_observables, len(self.table)
         many = np.repeat(self.table, count, axis=0)
-        _, rows = self.function.vjp(many, np.tile(np.eye(count), (sets, 1)), initial=self.initial)
+        _, rows = self.function.vjp(many, np.tile(np.eye(count), (sets, 1)), initial=self._starts(np.repeat, count))
         rows = rows.reshape(sets, count, -1)
         parts = [tuple(self._of_batch(rows[:, m, k], k) for k in self.tape.trainable_params) for m in range(count)]
         parts = [part[0] if len(part) == 1 else part for part in parts]
@@ -125,9 +130,14 @@ class Derivatives:
             parts.append(columns[0] if len(columns) == 1 else columns)
         return parts[0] if len(parts) == 1 else tuple(parts)
 
+    def _starts(self, repeated, count):
+        """The states to begin in where the table's rows come `count` times."""
+        return self.initial if self.initial is None or self.initial.ndim == 1 else repeated(self.initial, count, axis=0)
+
     def _of_probabilities(self, table, weights):
-        """The derivatives of sum_x w_x |psi_x|^2."""
-        return self.function.state_vjp(table, 2 * weights * self.function.states(table, self.initial), self.initial)
+        """The derivatives of sum_x w_x |psi_x|^2; the table is this one's, again and again."""
+        initial = self._starts(_again, len(table) // len(self.table))
+        return self.function.state_vjp(table, 2 * weights * self.function.states(table, initial), initial)
 
     def _vjp_of_probabilities(self, cotangents):
         sets = len(self.table)
@@ -164,7 +174,8 @@ class Derivatives:
         else:
             rows = v.reshape(-1, count)
             table = np.tile(self.table, (len(rows) // sets, 1))
-        return self._summed(self.function.vjp(table, rows, initial=self.initial)[1], many)
+        initial = self._starts(_again, len(table) // len(self.table))
+        return self._summed(self.function.vjp(table, rows, initial=initial)[1], many)
 
     def _summed(self, gradient, many):
         """Of each trainable parameter: summed over the sets that share it."""

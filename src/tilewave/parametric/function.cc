@@ -3,120 +3,50 @@
 
 #include <algorithm>
 #include <cmath>
-#include <exception>
-#include <mutex>
+#include <cstdio>
+#include <span>
+#include <string>
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
-#include "tilewave/base/interrupt.h"
-#include "tilewave/base/philox.h"
-#include "tilewave/base/units.h"
-#include "tilewave/parametric/cpu/kernels.h"
-#include "tilewave/parametric/cuda/device_batch.h"
-#include "tilewave/parametric/cuda/device_run.h"
-#include "tilewave/parametric/run.h"
-#include "tilewave/parametric/run_pool.h"
+#include "tilewave/parametric/function_run-inl.h"
 #include "tilewave/runtime/threads.h"
 
 namespace tilewave::parametric {
-namespace {
+namespace detail {
 
-constexpr int kBatchWires = 13;  // a state of more qubits does not fit a core's cache eight times
-constexpr std::size_t kLeastBatch = 3;  // sets that are worth a run of eight lanes
-constexpr int kOneThreadWires = 14;
-constexpr std::size_t kGroupsBetweenStops = 512;
-constexpr int kTileRowBits = 11;  // 256 KiB of each state in a tile
-
-void need_normalised(std::span<const std::complex<double>> state, std::size_t set) {
-  double norm = 0;
-  for (const std::complex<double>& a : state) norm += std::norm(a);
-  if (std::abs(norm - 1) <= 1e-6) return;
-  throw Error(ExitCode::kInput, "the initial state of set " + std::to_string(set) +
-                                    " has the norm " + std::to_string(norm) + ": it must be 1");
+// Throws Error(kInput) where a state to start from is not of norm 1.
+void need_starts(const Sets& sets, int num_qubits, int num_threads) {
+  if (!sets.initial) return;
+  constexpr std::size_t kMany = std::size_t{1} << 18;
+  const std::size_t size = std::size_t{1} << num_qubits;
+  const std::size_t count = sets.shares_initial ? 1 : sets.count;
+  const int threads = count * size > kMany ? runtime::resolve_num_threads(num_threads) : 1;
+  const auto norm_of = [&](std::size_t set) {
+    double norm = 0;
+    for (const std::complex<double>& a : std::span(sets.initial + set * size, size))
+      norm += std::norm(a);
+    return norm;
+  };
+  std::size_t bad = count;
+#pragma omp parallel for reduction(min : bad) num_threads(threads) if (threads > 1)
+  for (std::size_t b = 0; b < count; ++b) {
+    if (!(std::abs(norm_of(b) - 1) <= 1e-6)) bad = std::min(bad, b);
+  }
+  if (bad == count) return;
+  const std::string whose =
+      sets.shares_initial ? "" : " of set " + std::to_string(sets.first + bad);
+  throw Error(ExitCode::kInput, "the initial state" + whose + " has the norm " +
+                                    std::to_string(norm_of(bad)) + ": it must be 1");
 }
 
+}  // namespace detail
+
+namespace {
+
+constexpr int kTileRowBits = 11;  // 256 KiB of each state in a tile
+
 }  // namespace
-
-struct Function::Data {
-  FunctionOptions options;
-  Actions actions;
-  Strings strings;
-  std::vector<bool> is_read;  // angles that depend on a parameter
-  Program single, batch;
-  bool has_batch = false;
-
-  template <class T>
-  struct Kept {
-    Pool<Run<T>> single, batch;
-    Pool<DeviceRun<T>> on_device;
-    Pool<DeviceBatch<T>> batch_on_device;
-  };
-  Kept<float> kept32;
-  Kept<double> kept64;
-  template <class T>
-  Kept<T>& kept() {
-    if constexpr (sizeof(T) == 4) {
-      return kept32;
-    } else {
-      return kept64;
-    }
-  }
-
-  // Throws Error(kInput) where a value is not a finite number.
-  void need_finite(const Sets& sets) const {
-    constexpr std::size_t kMany = std::size_t{1} << 20;
-    const std::size_t p = actions.parameters.size(), count = sets.count * p;
-    const int threads = count > kMany ? runtime::resolve_num_threads(options.num_threads) : 1;
-    bool finite = true;
-#pragma omp parallel for reduction(&& : finite) num_threads(threads) if (threads > 1)
-    for (std::size_t k = 0; k < count; ++k) finite = finite && std::isfinite(sets.values[k]);
-    for (std::size_t b = 0; !finite && b < sets.count; ++b)
-      circuit::need_values(actions.parameters, {sets.values + b * p, p});
-  }
-
-  template <class T>
-  std::unique_ptr<Run<T>> take(bool batches, int threads) {
-    return (batches ? kept<T>().batch : kept<T>().single).take([&] {
-      return std::make_unique<Run<T>>(batches ? batch : single, actions, threads);
-    });
-  }
-  template <class T>
-  std::unique_ptr<DeviceRun<T>> take_device_run() {
-    return kept<T>().on_device.take([&] {
-      return std::make_unique<DeviceRun<T>>(actions, strings, is_read, options.cuda_device);
-    });
-  }
-  // f(run) of the precision that was asked for.
-  template <class F>
-  void with_device_run(F f) {
-    const auto call = [&]<class T>(T) {
-      auto run = take_device_run<T>();
-      f(*run);
-      kept<T>().on_device.give(std::move(run));
-    };
-    options.precision == Precision::kDouble ? call(double{}) : call(float{});
-  }
-
-  // Whether many sets ran as a batch on a device, which they do where their states are small and start
-  // from |0...0>.
-  bool runs_device_batch(const Sets& sets, const double* v, double* expectations,
-                         double* gradient) {
-    if (options.cuda_device < 0 || sets.initial || std::max(sets.count, sets.all) < 2 ||
-        actions.num_wires > kMostBatchWires)
-      return false;
-    const auto call = [&]<class T>(T) {
-      Pool<DeviceBatch<T>>& pool = kept<T>().batch_on_device;
-      auto run = pool.take([&] {
-        return std::make_unique<DeviceBatch<T>>(actions, strings, is_read, options.cuda_device);
-      });
-      const bool finite = run->run(sets.values, sets.count, v, expectations, gradient);
-      pool.give(std::move(run));
-      if (!finite) need_finite(sets);  // throws and says which
-    };
-    options.precision == Precision::kDouble ? call(double{}) : call(float{});
-    return true;
-  }
-};
 
 Function::Function(const circuit::Circuit& circuit,
                    const std::vector<circuit::PauliSum>& observables,
@@ -137,7 +67,7 @@ Function::Function(const circuit::Circuit& circuit,
   const int row_bits = options.tile_row_bits > 0 ? options.tile_row_bits : kTileRowBits;
   d.single.passes = make_passes(d.actions, lane_bits, row_bits, d.is_read);
   d.single.sweeps = make_sweeps(d.strings, d.single.passes);
-  d.has_batch = d.actions.num_wires <= kBatchWires;
+  d.has_batch = d.actions.num_wires <= detail::kBatchWires;
   if (d.has_batch) {
     d.batch.passes = make_passes(d.actions, 0, d.actions.num_wires, d.is_read);
     d.batch.sweeps = make_sweeps(d.strings, d.batch.passes);
@@ -152,119 +82,9 @@ std::uint32_t Function::num_qubits() const {
 std::size_t Function::num_parameters() const { return data_->actions.parameters.size(); }
 std::size_t Function::num_observables() const { return data_->strings.num_observables; }
 
-// Calls f(run, first, count) with a run that has moved forward, for groups of sets; groups of a batch
-// side by side. Sets are numbered with their repeats; those of tangents are by one parameter each.
-template <class T, class F>
-void Function::run_sets(const Sets& sets, Moves moves, F f) const {
-  Data& d = *data_;
-  const std::size_t p = num_parameters(), all = sets.count * sets.repeats;
-  d.need_finite(sets);
-  if (sets.initial) {
-    for (std::size_t b = 0; b < (sets.shares_initial ? 1 : sets.count); ++b)
-      need_normalised({sets.initial + (b << num_qubits()), std::size_t{1} << num_qubits()}, b);
-  }
-  const auto start = [&](auto& run, std::size_t first, std::size_t count) {
-    std::vector<double> repeated;
-    for (std::size_t k = first; sets.repeats > 1 && k < first + count; ++k) {
-      const double* const row = sets.values + k / sets.repeats * p;
-      repeated.insert(repeated.end(), row, row + p);
-    }
-    run.bind(sets.repeats > 1 ? repeated.data() : sets.values + first * p, count, p);
-    if constexpr (requires { run.bind_directions(nullptr, count); }) {
-      std::vector<std::uint32_t> parameters;
-      for (std::size_t k = first; moves == Moves::kTangents && k < first + count; ++k)
-        parameters.push_back(static_cast<std::uint32_t>(k % p));
-      if (!parameters.empty()) run.bind_directions(parameters.data(), count);
-    }
-    if (!sets.initial) return run.forward();
-    for (std::size_t lane = 0; lane < count; ++lane) {
-      const std::size_t set = sets.shares_initial ? 0 : (first + lane) / sets.repeats;
-      run.set_state(lane, sets.initial + (set << num_qubits()));
-    }
-    run.forward_from_state();
-  };
-  if (d.options.cuda_device >= 0) {
-    auto run = d.take_device_run<T>();
-    for (std::size_t b = 0; b < all; ++b) {
-      start(*run, b, 1);
-      f(*run, b, std::size_t{1});
-    }
-    run->rest();
-    d.kept<T>().on_device.give(std::move(run));
-    return;
-  }
-  const int threads = runtime::resolve_num_threads(d.options.num_threads);
-  if (!d.has_batch || std::max(sets.count, sets.all) * sets.repeats < kLeastBatch) {
-    // threads that share one small state cost more than they save
-    auto run = d.take<T>(false, d.actions.num_wires <= kOneThreadWires ? 1 : threads);
-    for (std::size_t b = 0; b < all; ++b) {
-      start(*run, b, 1);
-      f(*run, b, std::size_t{1});
-    }
-    d.kept<T>().single.give(std::move(run));
-    return;
-  }
-  const std::size_t lanes = cpu::kLanes<T>, groups = (all + lanes - 1) / lanes;
-  const auto work = [&](Run<T>& run, std::size_t group) {
-    const std::size_t first = group * lanes, count = std::min(lanes, all - first);
-    start(run, first, count);
-    f(run, first, count);
-  };
-  const int team =
-      static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(threads), groups));
-  std::exception_ptr failure;
-  bool stops = false;
-  std::mutex mutex;
-#pragma omp parallel num_threads(team) if (team > 1)
-  {
-    std::unique_ptr<Run<T>> run;
-    const auto guarded = [&](const auto& step) {
-      try {
-        step();
-      } catch (...) {
-        const std::lock_guard lock(mutex);
-        if (!failure) failure = std::current_exception();
-      }
-    };
-    guarded([&] { run = d.take<T>(true, 1); });
-    for (std::size_t first = 0; first < groups; first += kGroupsBetweenStops) {
-      const auto end = static_cast<std::int64_t>(std::min(groups, first + kGroupsBetweenStops));
-#pragma omp for schedule(dynamic, 1)
-      for (auto group = static_cast<std::int64_t>(first); group < end; ++group) {
-        if (run) guarded([&] { work(*run, static_cast<std::size_t>(group)); });
-      }
-#pragma omp master
-      {
-        if (!failure) guarded([] { check_interrupt(); });
-        stops = failure != nullptr;
-      }
-#pragma omp barrier
-      if (stops) break;  // all or none: it changes behind the next loop's barrier at the earliest
-    }
-    if (run) guarded([&] { d.kept<T>().batch.give(std::move(run)); });
-  }
-  if (failure) std::rethrow_exception(failure);
-}
-
-template <class F>
-void Function::dispatch(const Sets& sets, F f, Moves moves) const {
-  if (data_->options.precision == Precision::kDouble) {
-    run_sets<double>(sets, moves, f);
-  } else {
-    run_sets<float>(sets, moves, f);
-  }
-}
-
 namespace {
 
-template <class T>
-constexpr std::size_t lanes_of(const Run<T>&) {
-  return cpu::kLanes<T>;
-}
-template <class T>
-constexpr std::size_t lanes_of(const DeviceRun<T>&) {
-  return 1;
-}
+using detail::chain, detail::lanes_of;
 
 // <psi|O|psi> is real: what is left of an imaginary part is rounding.
 void check_real(const Strings& strings, std::span<const double> imaginary) {
@@ -297,28 +117,14 @@ void read_observables(DeviceRun<T>& run, const Strings&, std::span<double>, std:
   run.read_observables(out);
 }
 
-// Derivatives by angles become those by parameters.
-template <class R>
-void chain(R& run, const Actions& actions, std::size_t first, std::size_t count, double* gradient) {
-  const std::size_t lanes = lanes_of(run), p = actions.parameters.size();
-  const auto angles = run.read_angles();
-  std::vector<double> reads(std::max<std::size_t>(angles.size(), 1) * lanes);
-  run.backward(reads);
-  std::fill(gradient + first * p, gradient + (first + count) * p, 0.0);
-  for (std::size_t j = 0; j < angles.size(); ++j) {
-    for (const circuit::AffineTerm& t : actions.angles[angles[j]].terms) {
-      for (std::size_t lane = 0; lane < count; ++lane)
-        gradient[(first + lane) * p + t.parameter] += t.coefficient * reads[j * lanes + lane];
-    }
-  }
-}
-
 }  // namespace
 
 void Function::expectations(const Sets& sets, double* out) const {
   const Strings& s = data_->strings;
   const std::size_t m = num_observables();
-  if (data_->runs_device_batch(sets, nullptr, out, nullptr)) return;
+  BatchCall call;
+  call.expectations = out;
+  if (data_->runs_device_batch(sets, call)) return;
   std::fill(out, out + sets.count * m, 0.0);
   dispatch(sets, [&](auto& run, std::size_t first, std::size_t count) {
     const std::size_t lanes = lanes_of(run);
@@ -332,7 +138,11 @@ void Function::vjp(const Sets& sets, const double* v, double* expectations,
   Data& d = *data_;
   const Strings& s = d.strings;
   const std::size_t m = num_observables();
-  if (d.runs_device_batch(sets, v, expectations, gradient)) return;
+  BatchCall call;
+  call.v = v;
+  call.expectations = expectations;
+  call.gradient = gradient;
+  if (d.runs_device_batch(sets, call)) return;
   if (expectations) std::fill(expectations, expectations + sets.count * m, 0.0);
   dispatch(sets, [&](auto& run, std::size_t first, std::size_t count) {
     const std::size_t lanes = lanes_of(run);
@@ -360,29 +170,6 @@ void Function::vjp(const Sets& sets, const double* v, double* expectations,
     const std::size_t p = num_parameters();
     for (std::size_t lane = 0; lane < count; ++lane) {
       for (std::size_t k = 0; k < p; ++k) gradient[(first + lane) * p + k] *= v[first + lane];
-    }
-  });
-}
-
-void Function::states(const Sets& sets, std::complex<double>* out) const {
-  dispatch(sets, [&](auto& run, std::size_t first, std::size_t count) {
-    for (std::size_t lane = 0; lane < count; ++lane)
-      run.get_state(lane, out + ((first + lane) << num_qubits()));
-  });
-}
-
-void Function::state_vjp(const Sets& sets, const std::complex<double>* g, double* gradient) const {
-  Data& d = *data_;
-  dispatch(sets, [&](auto& run, std::size_t first, std::size_t count) {
-    for (std::size_t lane = 0; lane < count; ++lane)
-      run.set_lam(lane, g + ((first + lane) << num_qubits()));
-    const std::vector<circuit::AffineTerm>& global = d.actions.global_phase.terms;
-    std::vector<double> re(lanes_of(run)), im(lanes_of(run));
-    if (!global.empty()) run.dot(re, im);
-    chain(run, d.actions, first, count, gradient);
-    for (const circuit::AffineTerm& t : global) {
-      for (std::size_t lane = 0; lane < count; ++lane)
-        gradient[(first + lane) * num_parameters() + t.parameter] -= 2 * t.coefficient * im[lane];
     }
   });
 }
@@ -418,25 +205,6 @@ void Function::metric_tensor(const Sets& sets, double* out) const {
       }
     }
   }
-}
-
-void Function::samples(const Sets& sets, std::uint64_t shots, std::uint64_t seed,
-                       std::uint64_t* out) const {
-  dispatch(sets, [&](auto& run, std::size_t first, std::size_t count) {
-    std::vector<std::complex<double>> state(std::size_t{1} << num_qubits());
-    std::vector<double> sums(state.size());
-    for (std::size_t lane = 0; lane < count; ++lane) {
-      run.get_state(lane, state.data());
-      double sum = 0;
-      for (std::size_t x = 0; x < state.size(); ++x) sums[x] = sum += std::norm(state[x]);
-      for (std::uint64_t shot = 0; shot < shots; ++shot) {
-        const double u = random_uniform(seed, sets.first + first + lane, shot) * sum;
-        auto at = std::upper_bound(sums.begin(), sums.end(), u);
-        if (at == sums.end()) --at;
-        out[(first + lane) * shots + shot] = static_cast<std::uint64_t>(at - sums.begin());
-      }
-    }
-  });
 }
 
 namespace {
@@ -488,6 +256,8 @@ std::string Function::explain() const {
                      " Pauli strings in " + std::to_string(sweeps) + " sweeps\n" +
                      pass_table(lines);
   if (!kernels.empty()) text += "kernels of their own: " + kernels + ", the others interpreted\n";
+  if (d.options.cuda_device >= 0 && d.actions.num_wires <= kMostBatchWires)
+    text += "batches: a team of threads for each set\n";
   if (d.has_batch)
     text += "batches: " + std::to_string(d.options.precision == Precision::kDouble ? 8 : 16) +
             " sets side by side in vectors\n";

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -65,6 +66,9 @@ class Function {
   /// [parameter]: Re(<d_i psi|d_j psi> - <d_i psi|psi><psi|d_j psi>). One run forward and back of two
   /// states for each parameter. Throws Error(kUsage) on a CUDA device.
   void metric_tensor(const Sets& sets, double* out) const;
+  /// Probabilities [set][outcome] of chosen qubits: bit j of an outcome is qubits[j]. Throws Error(kInput)
+  /// for a qubit that there is not or that is named twice.
+  void probabilities(const Sets& sets, std::span<const std::uint32_t> qubits, double* out) const;
   /// Basis states [set][shot], drawn by (seed, set, shot).
   void samples(const Sets& sets, std::uint64_t shots, std::uint64_t seed, std::uint64_t* out) const;
   /// Passes over the state, forward and backward, as a text.

@@ -30,6 +30,12 @@ Run<T>::Run(const Program& program, const Actions& actions, int num_threads, std
   for (const Action& a : actions.actions) {
     if (a.kind == ActionKind::kRotate) share_[a.angle] = 0.5;
   }
+  wires_.resize(static_cast<std::size_t>(actions.num_wires));
+  std::iota(wires_.begin(), wires_.end(), 0);
+  if (is_batch()) {
+    first_rows_ = rows_of(wires_);
+    last_rows_ = rows_of(actions.wire_of_qubit);
+  }
   factors_ = runtime::HostBuffer(std::max<std::size_t>(share_.size(), 1) * kRow<T> * sizeof(T));
   const int row_bits = program.passes.row_bits;
   for (int k = 0; k < num_threads_; ++k) {
@@ -147,12 +153,9 @@ void Run<T>::forward() {
 }
 
 template <class T>
-void Run<T>::set_state(std::size_t lane, const std::complex<double>* amplitudes) {
+void Run<T>::set_states(std::span<const std::complex<double>* const> of_lanes) {
   need_states(1);
-  std::vector<int> wires(static_cast<std::size_t>(actions_.num_wires));
-  std::iota(wires.begin(), wires.end(), 0);
-  if (lane == 0) std::memset(psi_.data(), 0, psi_.num_bytes());
-  set_amplitudes(psi_.as<T>(), lane, wires, amplitudes, global_[lane]);
+  set_amplitudes(psi_.as<T>(), wires_, of_lanes, global_);
 }
 
 template <class T>
@@ -262,46 +265,78 @@ void Run<T>::backward(std::span<double> reads, bool keeps) {
   }
 }
 
-// The lane and the row of a basis state of qubits, on these wires.
+// Of a batch: the row of each basis state of qubits on these wires.
 template <class T>
-std::size_t Run<T>::lane_of(std::size_t lane, std::uint64_t index, const std::vector<int>& wires,
+std::vector<std::uint32_t> Run<T>::rows_of(const std::vector<int>& wires) const {
+  std::vector<std::uint32_t> rows(bit(static_cast<int>(wires.size())));
+  for (std::size_t q = 0; q < wires.size(); ++q) {
+    const std::size_t half = std::size_t{1} << q;
+    for (std::size_t x = 0; x < half; ++x)
+      rows[half + x] = rows[x] | static_cast<std::uint32_t>(bit(wires[q]));
+  }
+  return rows;
+}
+
+// Of a state by itself: the lane and the row of a basis state of qubits on these wires.
+template <class T>
+std::size_t Run<T>::lane_of(std::uint64_t index, const std::vector<int>& wires,
                             std::size_t* row) const {
   std::uint64_t on = 0;
   for_each_bit(index, [&](int q) { on |= bit(wires[static_cast<std::size_t>(q)]); });
-  if (is_batch()) {
-    *row = on;
-    return lane;
-  }
   *row = on >> program_.passes.lane_bits;
   return on & low_mask(program_.passes.lane_bits);
 }
 
 template <class T>
-void Run<T>::set_amplitudes(T* state, std::size_t lane, const std::vector<int>& wires,
-                            const std::complex<double>* amplitudes, std::complex<double> factor) {
+void Run<T>::set_amplitudes(T* state, const std::vector<int>& wires,
+                            std::span<const std::complex<double>* const> of_lanes,
+                            std::span<const std::complex<double>> factors) {
+  constexpr std::size_t kL = kLanes<T>;
+  const auto set = [](T* row, std::size_t lane, std::complex<double> f, std::complex<double> a) {
+    row[lane] = static_cast<T>(f.real() * a.real() - f.imag() * a.imag());
+    row[kL + lane] = static_cast<T>(f.real() * a.imag() + f.imag() * a.real());
+  };
+  if (is_batch()) {
+    const auto& rows = &wires == &wires_ ? first_rows_ : last_rows_;
+    for (std::size_t x = 0; x < rows.size(); ++x) {
+      T* const row = state + rows[x] * kRow<T>;
+      for (std::size_t lane = 0; lane < of_lanes.size(); ++lane)
+        set(row, lane, factors[lane], of_lanes[lane][x]);
+      for (std::size_t lane = of_lanes.size(); lane < kL; ++lane) set(row, lane, 0, 0);
+    }
+    return;
+  }
+  // wires beyond those of qubits stay |0>
+  if (program_.passes.num_wires > actions_.num_wires) std::memset(state, 0, psi_.num_bytes());
   for (std::uint64_t x = 0; x < bit(actions_.num_wires); ++x) {
     std::size_t row;
-    const std::size_t l = lane_of(lane, x, wires, &row);
-    const std::complex<double> value = factor * amplitudes[x];
-    state[row * kRow<T> + l] = static_cast<T>(value.real());
-    state[row * kRow<T> + kLanes<T> + l] = static_cast<T>(value.imag());
+    const std::size_t lane = lane_of(x, wires, &row);
+    set(state + row * kRow<T>, lane, factors[0], of_lanes[0][x]);
   }
 }
 
 template <class T>
-void Run<T>::set_lam(std::size_t lane, const std::complex<double>* amplitudes) {
+void Run<T>::set_lams(std::span<const std::complex<double>* const> of_lanes) {
   need_states(2);
-  if (lane == 0) std::memset(lam_.data(), 0, lam_.num_bytes());
-  set_amplitudes(lam_.as<T>(), lane, actions_.wire_of_qubit, amplitudes, 0.5);
+  const std::vector<std::complex<double>> halves(of_lanes.size(), 0.5);
+  set_amplitudes(lam_.as<T>(), actions_.wire_of_qubit, of_lanes, halves);
 }
 
 template <class T>
 void Run<T>::get_state(std::size_t lane, std::complex<double>* amplitudes) const {
   const T* const psi = psi_.as<T>();
+  constexpr std::size_t kL = kLanes<T>;
+  const auto get = [&](std::size_t row, std::size_t l) {
+    return std::complex<double>(psi[row * kRow<T> + l], psi[row * kRow<T> + kL + l]);
+  };
+  if (is_batch()) {
+    for (std::size_t x = 0; x < last_rows_.size(); ++x) amplitudes[x] = get(last_rows_[x], lane);
+    return;
+  }
   for (std::uint64_t x = 0; x < bit(actions_.num_wires); ++x) {
     std::size_t row;
-    const std::size_t l = lane_of(lane, x, actions_.wire_of_qubit, &row);
-    amplitudes[x] = {psi[row * kRow<T> + l], psi[row * kRow<T> + kLanes<T> + l]};
+    const std::size_t l = lane_of(x, actions_.wire_of_qubit, &row);
+    amplitudes[x] = get(row, l);
   }
 }
 

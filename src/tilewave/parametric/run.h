@@ -46,8 +46,9 @@ class Run {
   void bind(const double* values, std::size_t count, std::size_t num_parameters);
   /// The state from |0...0>. These come after `bind`.
   void forward();
-  /// The same from amplitudes that were set for every lane, in the order of basis states of qubits.
-  void set_state(std::size_t lane, const std::complex<double>* amplitudes);
+  /// The same from amplitudes that were set, of every lane that is used, in the order of basis states of
+  /// qubits.
+  void set_states(std::span<const std::complex<double>* const> of_lanes);
   void forward_from_state();
   /// From here to the next `bind`, moving forward makes lam as well: the derivative of psi by one
   /// parameter, of its own for every lane. The global phase does not count.
@@ -58,8 +59,8 @@ class Run {
   void read_strings(std::span<double> values);
   /// lam = sum_j weights[j][lane] P_j psi.
   void make_lam(std::span<const double> weights);
-  /// lam of a lane from amplitudes, in the order of basis states of qubits: half of them.
-  void set_lam(std::size_t lane, const std::complex<double>* amplitudes);
+  /// lam of lanes from amplitudes, in the order of basis states of qubits: half of them.
+  void set_lams(std::span<const std::complex<double>* const> of_lanes);
   /// Brings both states back to the start: derivatives [read][lane]. Unless they are wanted there
   /// (`keeps`), it ends where nothing more is read.
   void backward(std::span<double> reads, bool keeps = false);
@@ -94,10 +95,11 @@ class Run {
   std::uint64_t row_of(std::uint64_t outer) const;
   std::uint64_t num_slots(std::uint64_t active, std::uint64_t zeros) const;
   void need_states(int count);
-  std::size_t lane_of(std::size_t lane, std::uint64_t index, const std::vector<int>& wires,
-                      std::size_t* row) const;
-  void set_amplitudes(T* state, std::size_t lane, const std::vector<int>& wires,
-                      const std::complex<double>* amplitudes, std::complex<double> factor);
+  std::vector<std::uint32_t> rows_of(const std::vector<int>& wires) const;
+  std::size_t lane_of(std::uint64_t index, const std::vector<int>& wires, std::size_t* row) const;
+  void set_amplitudes(T* state, const std::vector<int>& wires,
+                      std::span<const std::complex<double>* const> of_lanes,
+                      std::span<const std::complex<double>> factors);
 
   struct Thread;
   const Program& program_;
@@ -111,6 +113,9 @@ class Run {
   runtime::HostBuffer rates_;                 // of angles along the directions: [angle][lane]
   std::vector<std::uint8_t> moves_;           // where rates are not 0; empty without directions
   std::vector<std::complex<double>> global_;  // the factor of each lane's state
+  std::vector<int> wires_;                    // of qubits at the start
+  std::vector<std::uint32_t> first_rows_,
+      last_rows_;  // of a batch's basis states, at start and end
   std::vector<std::unique_ptr<Thread>> threads_;
 };
 

@@ -262,6 +262,18 @@ void SplitFunction::metric_tensor(const Sets& sets, double* out) const {
         });
 }
 
+void SplitFunction::probabilities(const Sets& sets, std::span<const std::uint32_t> qubits,
+                                  double* out) const {
+  need_whole_states("the probabilities");
+  const std::uint64_t call =
+      Fingerprint().add(std::uint64_t{8}).add(fingerprint(qubits.data(), qubits.size())).value();
+  const std::size_t outcomes = std::size_t{1} << qubits.size();
+  split(sets, call, {{out, outcomes * sizeof(double)}},
+        [&](const Function& f, const Sets& own, std::size_t first) {
+          f.probabilities(own, qubits, out + first * outcomes);
+        });
+}
+
 void SplitFunction::samples(const Sets& sets, std::uint64_t shots, std::uint64_t seed,
                             std::uint64_t* out) const {
   need_whole_states("sampling");

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,7 @@ class SplitFunction {
   void states(const Sets& sets, std::complex<double>* out) const;
   void state_vjp(const Sets& sets, const std::complex<double>* g, double* gradient) const;
   void metric_tensor(const Sets& sets, double* out) const;
+  void probabilities(const Sets& sets, std::span<const std::uint32_t> qubits, double* out) const;
   void samples(const Sets& sets, std::uint64_t shots, std::uint64_t seed, std::uint64_t* out) const;
   std::string explain() const;
 

@@ -113,6 +113,15 @@ void bind_parametric(nb::module_& m) {
     }
     return metric.take();
   });
+  c.def("_probabilities",
+        [](const Function& f, Values values, Amplitudes initial, ConstArray<std::uint32_t> qubits) {
+          NewArray<double> out({sets_of(values), std::size_t{1} << qubits.size()});
+          {
+            const nb::gil_scoped_release release;
+            f.probabilities(to_sets(values, initial), {qubits.data(), qubits.size()}, out.data());
+          }
+          return out.take();
+        });
   c.def("_samples", [](const Function& f, Values values, Amplitudes initial, std::uint64_t shots,
                        std::uint64_t seed) {
     NewArray<std::uint64_t> out({sets_of(values), static_cast<std::size_t>(shots)});

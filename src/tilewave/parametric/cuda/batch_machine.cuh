@@ -88,6 +88,12 @@ struct TeamShape {
       __syncthreads();
     }
   }
+  /// Whether it is so in an odd number of the team's lanes of this warp.
+  __device__ __forceinline__ static bool parity_of_lanes(bool v) {
+    const std::uint32_t lanes = __ballot_sync(0xffffffffu, v);
+    constexpr std::uint32_t kLanes = (kLaneBits == 5 ? 0u : 1u << (1 << kLaneBits)) - 1;
+    return __popc(lanes >> (threadIdx.x & 31 & ~((1 << kLaneBits) - 1)) & kLanes) & 1;
+  }
   __device__ __forceinline__ static T sum_of_lanes(T v) {
 #pragma unroll
     for (int l = 0; l < kLaneBits; ++l) v += __shfl_xor_sync(0xffffffffu, v, 1 << l);

@@ -7,7 +7,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
-#include "tilewave/parametric/cuda/batch_machine.cuh"
+#include "tilewave/parametric/cuda/batch_arguments.cuh"
 #include "tilewave/parametric/cuda/device_array.cuh"
 #include "tilewave/runtime/finite_copy.h"
 
@@ -16,227 +16,26 @@ namespace {
 
 using device::Amplitude;
 using device::Array;
+using device::BatchArguments;
 using device::BatchClass;
+using device::BatchLaunch;
 using device::BatchSegment;
-using device::BatchStrings;
+using device::BatchStates;
 using device::BatchView;
 using device::DeviceBatchOp;
-using device::TeamShape;
+using device::DeviceSum;
+using device::DeviceTerm;
+using device::kHeld;
+using device::kReg;
 namespace cuda = runtime::cuda;
 
-constexpr int kReg = 4, kHeld = 1 << kReg;
 constexpr std::size_t kOwnBytes = std::size_t{1} << 10;  // of shared memory, of the kernel itself
 // Bytes of values of the sets that a kernel takes: enough for all blocks of a device, and little enough
 // that copies of other sets beside it are a part of the whole.
 constexpr std::size_t kValueBytes = std::size_t{16} << 20;
 constexpr std::size_t kFewestSets = 4096;  // unless there are fewer
-
-/// A sum of terms, most often of one.
-struct alignas(16) DeviceSum {
-  double constant = 0, coefficient = 0;
-  std::uint32_t of = 0;               // of the first term: a parameter, or a slot
-  std::uint32_t first = 0, more = 0;  // the others
-  std::uint32_t shears = 0;           // an angle whose rotation is three of them
-};
-struct DeviceTerm {
-  std::uint32_t of;
-  double coefficient;
-};
-static_assert(sizeof(DeviceSum) == 32);
-
-template <class T>
-struct BatchArguments {
-  BatchView<T> program;
-  BatchStrings<T> strings;
-  const DeviceSum *angles, *derivatives;  // of each slot, of each parameter
-  const DeviceTerm* terms;                // of both
-  std::uint32_t num_slots, num_parameters, num_observables, sets;
-  const double *values, *v;         // v: of gradients
-  double *expectations, *gradient;  // [set][observable], [set][parameter]
-  unsigned char* far;  // [team]: slots and sums, where shared memory has no room for them
-};
-
-// Blocks of a multiprocessor are as many as registers allow: a state takes 64 of a thread in double
-// precision.
-constexpr int kBlockThreads = 128;
-constexpr int kAtATime = 4;  // angles of a thread
-template <class T, int kRow, bool kGradient>
-struct BatchShape : TeamShape<T, kRow, kReg> {
-  using Team = TeamShape<T, kRow, kReg>;
-  static constexpr int kBlock = Team::kThreads < kBlockThreads ? kBlockThreads : Team::kThreads;
-  static constexpr int kTeams = kBlock / Team::kThreads;
-  static constexpr int kWarpsAtLeast =
-      sizeof(T) == 8 ? (kGradient ? 8 : 16) : (kGradient ? 16 : 24);
-  static constexpr int kBlocks = kWarpsAtLeast * 32 / kBlock;
-
-  // What a team has beside its tile.
-  __host__ __device__ static std::size_t slot_bytes(std::size_t slots) {
-    return sizeof(Amplitude<T>) * ((slots + 1) / 2 * 2);
-  }
-  __host__ __device__ static std::size_t team_bytes(std::size_t slots, std::size_t observables) {
-    const std::size_t sums = (kGradient ? slots : 0) + observables;
-    return slot_bytes(slots) + (Team::kWarps * sums + 1) / 2 * 2 * sizeof(double);
-  }
-};
-
-__device__ inline double more_of(const DeviceSum& sum, const DeviceTerm* terms,
-                                 const double* values) {
-  double x = 0;
-#pragma unroll 1
-  for (std::uint32_t k = 0; k < sum.more; ++k)
-    x += terms[sum.first + k].coefficient * values[terms[sum.first + k].of];
-  return x;
-}
-
-/// What a slot keeps of its angle: cosine and sine, or what three shears are made with.
-template <class T>
-__device__ Amplitude<T> factor_of(double angle, bool shears) {
-  double s, c;
-  sincos(angle, &s, &c);
-  if (shears) {
-    // the half turn that is left out is a sign of the whole state
-    if (c < 0) c = -c, s = -s;
-    c = s / (1 + c);
-  }
-  return {static_cast<T>(c), static_cast<T>(s)};
-}
-
-template <class T, int kRow, bool kGradient, bool kFar>
-__global__ __launch_bounds__(
-    BatchShape<T, kRow, kGradient>::kBlock,
-    BatchShape<T, kRow, kGradient>::kBlocks) void run_batch(const BatchArguments<T> a) {
-  using S = BatchShape<T, kRow, kGradient>;
-  constexpr int kThreads = S::kThreads;
-  const std::uint32_t thread = threadIdx.x % kThreads, team = threadIdx.x / kThreads;
-  const std::uint32_t num_reads = kGradient ? a.num_slots : 0;
-  const std::uint32_t num_sums = num_reads + a.num_observables;  // observables behind derivatives
-  // all of the team: its first warp's sums
-  device::TeamSlots<T, kFar> all;
-  const auto own_bytes = static_cast<std::uint32_t>(S::team_bytes(a.num_slots, a.num_observables));
-  all.tile = team * static_cast<std::uint32_t>(S::kTileBytes);
-  all.own = kFar ? 0 : S::kTeams * static_cast<std::uint32_t>(S::kTileBytes) + team * own_bytes;
-  all.own_sums = all.own + static_cast<std::uint32_t>(S::slot_bytes(a.num_slots));
-  all.far_base = kFar ? a.far + std::uint64_t{blockIdx.x * S::kTeams + team} * own_bytes : nullptr;
-  device::TeamSlots<T, kFar> slots = all;
-  slots.own_sums += thread / 32 * num_sums * static_cast<std::uint32_t>(sizeof(double));
-
-#pragma unroll 1
-  for (std::uint32_t base = blockIdx.x * S::kTeams; base < a.sets; base += gridDim.x * S::kTeams) {
-    const std::uint32_t set = min(base + team, a.sets - 1);  // the last one more than once
-    const double* values = a.values + std::uint64_t{set} * a.num_parameters;
-    S::sync();  // the set before is finished
-
-    // angles first, several on their way at a time
-#pragma unroll 1
-    for (std::uint32_t first = thread; first < a.num_slots; first += kAtATime * kThreads) {
-      DeviceSum of[kAtATime];
-      double x[kAtATime];
-#pragma unroll
-      for (int i = 0; i < kAtATime; ++i)
-        of[i] = a.angles[min(first + i * kThreads, a.num_slots - 1)];
-#pragma unroll
-      for (int i = 0; i < kAtATime; ++i) x[i] = of[i].coefficient != 0 ? values[of[i].of] : 0;
-#pragma unroll
-      for (int i = 0; i < kAtATime; ++i) {
-        x[i] = of[i].constant + of[i].coefficient * x[i] + more_of(of[i], a.terms, values);
-        const std::uint32_t k = first + i * kThreads;
-        if (k < a.num_slots) slots.factor(k) = factor_of<T>(x[i], of[i].shears);
-      }
-    }
-    if (thread % 32 == 0) {
-      for (std::uint32_t k = num_reads; k < num_sums; ++k) slots.sum(k) = 0;
-    }
-    S::sync();
-
-    device::Team<T, kRow, kReg, false, kFar> forward;
-    forward.slots = slots;
-    forward.thread = thread;
-#pragma unroll
-    for (int k = 0; k < kHeld; ++k) forward.psi[k] = {k == 0 && thread == 0 ? T(1) : T(0), T(0)};
-    forward.run(a.program);
-    if constexpr (kGradient) {
-      device::Team<T, kRow, kReg, true, kFar> back;
-      back.slots = slots;
-      back.thread = thread;
-#pragma unroll
-      for (int k = 0; k < kHeld; ++k) back.lam[k] = {0, 0};
-      forward.template add_strings<true>(a.strings, num_reads, back.lam,
-                                         a.v + std::uint64_t{set} * a.num_observables);
-#pragma unroll
-      for (int k = 0; k < kHeld; ++k) back.psi[k] = forward.psi[k];
-      back.run(a.program);
-    } else {
-      forward.template add_strings<false>(a.strings, num_reads, nullptr, nullptr);
-    }
-    S::sync();
-    if constexpr (S::kWarps > 1) {
-      for (std::uint32_t k = thread; k < num_sums; k += kThreads) {
-        double sum = all.sum(k);
-        for (int w = 1; w < S::kWarps; ++w) sum += all.sum(w * num_sums + k);
-        all.sum(k) = sum;
-      }
-      S::sync();
-    }
-    if (base + team != set) continue;
-    for (std::uint32_t m = thread; m < a.num_observables; m += kThreads)
-      a.expectations[std::uint64_t{set} * a.num_observables + m] = all.sum(num_reads + m);
-    if constexpr (kGradient) {
-#pragma unroll 4
-      for (std::uint32_t p = thread; p < a.num_parameters; p += kThreads) {
-        const DeviceSum of = a.derivatives[p];
-        double x = of.coefficient != 0 ? of.coefficient * all.sum(of.of) : 0;
-        if (of.more) x += more_of(of, a.terms, &all.sum(0));
-        a.gradient[std::uint64_t{set} * a.num_parameters + p] = x;
-      }
-    }
-  }
-}
-
-// How a kernel is launched.
-template <class T>
-struct Launch {
-  void (*near)(BatchArguments<T>) = nullptr;  // slots in shared memory
-  void (*far)(BatchArguments<T>) = nullptr;   // null where a larger tile serves such circuits
-  int block = 0, teams = 0;
-  std::size_t tile_bytes = 0;
-  std::size_t (*team_bytes)(std::size_t slots, std::size_t observables) = nullptr;
-
-  // Of a block.
-  std::size_t tiles_bytes() const { return static_cast<std::size_t>(teams) * tile_bytes; }
-  std::size_t own_bytes(std::size_t slots, std::size_t observables) const {
-    return static_cast<std::size_t>(teams) * team_bytes(slots, observables);
-  }
-};
-template <class T, int kRow, bool kGradient>
-Launch<T> launch_of() {
-  using S = BatchShape<T, kRow, kGradient>;
-  Launch<T> launch{&run_batch<T, kRow, kGradient, false>,
-                   nullptr,
-                   S::kBlock,
-                   S::kTeams,
-                   S::kTileBytes,
-                   &S::team_bytes};
-  if constexpr (kRow == 8 || kRow == kMostBatchWires)
-    launch.far = &run_batch<T, kRow, kGradient, true>;
-  return launch;
-}
-// Tiles of 4, 6, 8, 10 and 12 bits: states of up to as many qubits.
-constexpr int row_bits_for(int wires) { return std::max(4, (wires + 1) / 2 * 2); }
-template <class T, bool kGradient>
-Launch<T> launch_for(int row_bits) {
-  switch (row_bits) {
-    case 4:
-      return launch_of<T, 4, kGradient>();
-    case 6:
-      return launch_of<T, 6, kGradient>();
-    case 8:
-      return launch_of<T, 8, kGradient>();
-    case 10:
-      return launch_of<T, 10, kGradient>();
-    default:
-      return launch_of<T, 12, kGradient>();
-  }
-}
+// of all that a part has in page-locked memory, which is made of whole states where they are asked for
+constexpr std::size_t kMostPartBytes = std::size_t{64} << 20;
 
 // A program's arrays on a device.
 template <class T>
@@ -319,25 +118,27 @@ struct DeviceBatch<T>::Data {
   Array<BatchSegment> segments;
   Array<BatchClass> classes;
   Array<device::DeviceString<T>> strings;
-  Array<DeviceSum> angles, derivatives;
+  Array<DeviceSum> angles, derivatives, derivatives_of_states;
   Array<DeviceTerm> terms;
   std::uint32_t num_segments = 0;
+  std::vector<int> wire_of_qubit;
+  Array<double> shared_initial;
 
-  // Expectations alone, and with gradients.
+  // Expectations alone, and with gradients; the same with whole states.
   struct Kernel {
-    Launch<T> launch;
+    BatchLaunch<T> launch;
     void (*run)(BatchArguments<T>) = nullptr;
     std::size_t shared = 0, far = 0;  // bytes of a block, of all teams
     std::uint32_t blocks = 0;
   };
-  Kernel kernels[2];
+  Kernel kernels[4];
 
   // A part of the sets on its way: one is copied while another is computed.
   struct Slot {
     cuda::Stream stream;
     Array<unsigned char> far;
-    Array<double> values, v, expectations, gradient;
-    cuda::PinnedBuffer in, out;  // values and v; expectations and gradient
+    Array<double> values, v, initial, g, expectations, gradient, results;
+    cuda::PinnedBuffer in, out;
     std::size_t first = 0, count = 0;
   };
   Slot slots[2];
@@ -357,17 +158,18 @@ struct DeviceBatch<T>::Data {
   static Made make(Actions actions, std::size_t num_observables, const std::vector<bool>& is_read,
                    int device) {
     const cudaDeviceProp properties = device::properties_of(device);
-    for (actions.num_wires = row_bits_for(actions.num_wires);; actions.num_wires += 2) {
+    for (actions.num_wires = device::row_bits_for(actions.num_wires);; actions.num_wires += 2) {
       // further wires stay |0>
       Made made{make_passes(actions, 0, actions.num_wires, is_read), {}};
       made.program =
           make_batch_program(made.passes, actions.angles, kReg, DeviceBatchProgram<T>::kBankBits);
-      const auto serves = [&](const Launch<T>& launch) {
+      made.program.slots.push_back({actions.global_phase, 1, 0, false});  // the last one
+      const auto serves = [&](const BatchLaunch<T>& launch) {
         return launch.far ||
                !is_far(launch, made.program.slots.size(), num_observables, properties);
       };
-      if (serves(launch_for<T, false>(actions.num_wires)) &&
-          serves(launch_for<T, true>(actions.num_wires)))
+      if (serves(device::batch_launch<T>(actions.num_wires, false, false)) &&
+          serves(device::batch_launch<T>(actions.num_wires, true, false)))
         return made;
     }
   }
@@ -376,7 +178,8 @@ struct DeviceBatch<T>::Data {
         num_parameters(static_cast<std::uint32_t>(actions.parameters.size())),
         num_observables(s.num_observables),
         num_slots(static_cast<std::uint32_t>(made.program.slots.size())),
-        there(made.program, stream) {
+        there(made.program, stream),
+        wire_of_qubit(actions.wire_of_qubit) {
     const BatchProgram& program = made.program;
     const std::vector<StringSweep> sweeps = make_sweeps(s, made.passes);
     device::StringWeights of_string(s.strings.size());
@@ -424,10 +227,15 @@ struct DeviceBatch<T>::Data {
     angles = Array<DeviceSum>(list_of_slots, stream);
     constants.assign(num_parameters, 0);
     derivatives = Array<DeviceSum>(sums_of(constants, of_parameter, rest), stream);
+    for (const circuit::AffineTerm& t : program.slots.back().angle.terms)
+      of_parameter[t.parameter].push_back({num_slots - 1, t.coefficient});
+    derivatives_of_states = Array<DeviceSum>(sums_of(constants, of_parameter, rest), stream);
     terms = Array<DeviceTerm>(rest, stream);
     stream.synchronize();
-    place(kernels[0], launch_for<T, false>(program.row_bits));
-    place(kernels[1], launch_for<T, true>(program.row_bits));
+    place(kernels[0], device::batch_launch<T>(program.row_bits, false, false));
+    place(kernels[1], device::batch_launch<T>(program.row_bits, true, false));
+    place(kernels[2], device::batch_launch<T>(program.row_bits, false, true));
+    place(kernels[3], device::batch_launch<T>(program.row_bits, true, true));
   }
 
   static std::vector<DeviceSum> sums_of(const std::vector<double>& constants,
@@ -451,15 +259,15 @@ struct DeviceBatch<T>::Data {
 
   // Whether slots have no room beside the tiles: two blocks of a multiprocessor at least, or all that is
   // there beside a large tile.
-  static bool is_far(const Launch<T>& launch, std::size_t num_slots, std::size_t num_observables,
-                     const cudaDeviceProp& properties) {
+  static bool is_far(const BatchLaunch<T>& launch, std::size_t num_slots,
+                     std::size_t num_observables, const cudaDeviceProp& properties) {
     const std::size_t tiles = launch.tiles_bytes(), most = properties.sharedMemPerBlockOptin;
     return tiles + launch.own_bytes(num_slots, num_observables) + kOwnBytes >
            std::min(most, std::max(most / 2, tiles + tiles / 4));
   }
 
   // What is in shared memory, and how many blocks there are.
-  void place(Kernel& kernel, const Launch<T>& launch) {
+  void place(Kernel& kernel, const BatchLaunch<T>& launch) {
     const cudaDeviceProp properties = device::properties_of(index);
     const std::size_t tiles = launch.tiles_bytes(),
                       own = launch.own_bytes(num_slots, num_observables);
@@ -475,48 +283,109 @@ struct DeviceBatch<T>::Data {
   }
 
   // ---- parts of the sets ----
-  void need(Slot& slot, std::size_t count, bool gradients) {
-    const std::size_t p = num_parameters, m = num_observables;
-    const std::size_t in = count * (p + m), out = count * (m + (gradients ? p : 0));
-    if (slot.values.count() < count * p)
-      slot.values = Array<double>(count * p, "values of a batch");
-    if (slot.expectations.count() < count * m)
-      slot.expectations = Array<double>(count * m, "expectations of a batch");
-    if (gradients && slot.gradient.count() < count * p) {
-      slot.gradient = Array<double>(count * p, "derivatives of a batch");
-      slot.v = Array<double>(count * m, "weights of a batch");
-    }
-    if (slot.in.num_bytes() < in * sizeof(double))
-      slot.in = cuda::PinnedBuffer(in * sizeof(double));
-    if (slot.out.num_bytes() < out * sizeof(double))
-      slot.out = cuda::PinnedBuffer(out * sizeof(double));
-    const std::size_t far = kernels[gradients].far;
+  // Numbers that each set has on the device and, of most of them, with the caller.
+  struct Row {
+    std::size_t values, v, initial, g, expectations, gradient, results;
+    std::size_t in() const { return values + v + initial + g; }
+    std::size_t out() const { return expectations + gradient + results; }
+  };
+  Row row_of(const BatchCall& call) const {
+    const std::size_t state = std::size_t{2} << wire_of_qubit.size();
+    Row row{};
+    row.values = num_parameters;
+    row.v = call.v ? num_observables : 0;
+    row.initial = call.initial && !call.shares_initial ? state : 0;
+    row.g = call.g ? state : 0;
+    row.expectations = call.expectations ? num_observables : 0;
+    row.gradient = call.gradient ? num_parameters : 0;
+    row.results = call.states          ? state
+                  : call.probabilities ? std::size_t{1} << call.qubits.size()
+                                       : (call.shots ? call.num_shots : 0);
+    return row;
+  }
+
+  static bool is_whole(const BatchCall& call) {
+    return call.initial || call.g || call.states || call.probabilities || call.shots;
+  }
+  const Kernel& kernel_of(const BatchCall& call) const {
+    return kernels[(call.gradient ? 1 : 0) + (is_whole(call) ? 2 : 0)];
+  }
+
+  void need(Slot& slot, std::size_t count, const Row& row, std::size_t far) {
+    const auto need_array = [&](Array<double>& array, std::size_t each, const char* what) {
+      if (array.count() < count * each) array = Array<double>(count * each, what);
+    };
+    need_array(slot.values, row.values, "values of a batch");
+    need_array(slot.v, row.v, "weights of a batch");
+    need_array(slot.initial, row.initial, "initial states of a batch");
+    need_array(slot.g, row.g, "states of a batch");
+    need_array(slot.expectations, num_observables, "expectations of a batch");
+    need_array(slot.gradient, row.gradient, "derivatives of a batch");
+    need_array(slot.results, row.results, "results of a batch");
+    const std::size_t in = count * row.in() * sizeof(double);
+    const std::size_t out = count * row.out() * sizeof(double);
+    if (slot.in.num_bytes() < in) slot.in = cuda::PinnedBuffer(in);
+    if (slot.out.num_bytes() < out) slot.out = cuda::PinnedBuffer(out);
     if (slot.far.count() < far) slot.far = Array<unsigned char>(far, "angles of a batch");
   }
 
-  // Whether all values are finite; otherwise nothing is computed.
-  bool send(Slot& slot, const double* all_values, const double* all_v) {
-    const std::size_t p = num_parameters, m = num_observables, count = slot.count;
-    auto* in = static_cast<double*>(slot.in.data());
-    if (!runtime::copy_on_threads(in, all_values + slot.first * p, count * p)) return false;
-    cuda::copy(slot.values.data(), in, count * p * sizeof(double), slot.stream);
-    if (all_v) {
-      runtime::copy_on_threads(in + count * p, all_v + slot.first * m, count * m);
-      cuda::copy(slot.v.data(), in + count * p, count * m * sizeof(double), slot.stream);
+  BatchStates states_of(const Slot& slot, const BatchCall& call) const {
+    BatchStates s{};
+    s.num_qubits = static_cast<std::uint32_t>(wire_of_qubit.size());
+    std::copy(wire_of_qubit.begin(), wire_of_qubit.end(), s.wires);
+    if (call.initial) {
+      const Array<double>& from = call.shares_initial ? shared_initial : slot.initial;
+      s.initial = reinterpret_cast<const double2*>(from.data());
+      s.initial_of = call.shares_initial ? 0 : std::uint64_t{1} << s.num_qubits;
     }
-    const Kernel& kernel = kernels[all_v != nullptr];
+    if (call.g) s.g = reinterpret_cast<const double2*>(slot.g.data());
+    if (call.states) s.states = reinterpret_cast<double2*>(slot.results.data());
+    if (call.probabilities) {
+      s.probabilities = slot.results.data();
+      s.num_chosen = static_cast<std::uint32_t>(call.qubits.size());
+      for (std::uint32_t j = 0; j < s.num_chosen; ++j) s.chosen[j] = s.wires[call.qubits[j]];
+    }
+    if (call.shots) {
+      s.shots = reinterpret_cast<std::uint64_t*>(slot.results.data());
+      s.num_shots = call.num_shots;
+      s.seed = call.seed;
+      s.first_set = call.first_set + slot.first;
+    }
+    return s;
+  }
+
+  // Whether all values are finite; otherwise nothing is computed.
+  bool send(Slot& slot, const BatchCall& call) {
+    const std::size_t count = slot.count;
+    const Row row = row_of(call);
+    auto* in = static_cast<double*>(slot.in.data());
+    const auto send_rows = [&](Array<double>& to, const void* from, std::size_t each) {
+      if (each == 0) return true;
+      const std::size_t numbers = count * each;
+      const bool finite = runtime::copy_on_threads(
+          in, static_cast<const double*>(from) + slot.first * each, numbers);
+      cuda::copy(to.data(), in, numbers * sizeof(double), slot.stream);
+      in += numbers;
+      return finite;
+    };
+    if (!send_rows(slot.values, call.values, row.values)) return false;
+    send_rows(slot.v, call.v, row.v);
+    send_rows(slot.initial, call.initial, row.initial);
+    send_rows(slot.g, call.g, row.g);
+    const Kernel& kernel = kernel_of(call);
     BatchArguments<T> a{};
     a.program = there.view();
     a.strings = {segments.data(), classes.data(), strings.data(), num_segments};
+    a.states = states_of(slot, call);
     a.angles = angles.data();
-    a.derivatives = derivatives.data();
+    a.derivatives = (call.g ? derivatives_of_states : derivatives).data();
     a.terms = terms.data();
     a.num_slots = num_slots;
     a.num_parameters = num_parameters;
     a.num_observables = num_observables;
     a.sets = static_cast<std::uint32_t>(count);
     a.values = slot.values.data();
-    a.v = all_v ? slot.v.data() : nullptr;
+    a.v = call.v ? slot.v.data() : nullptr;
     a.expectations = slot.expectations.data();
     a.gradient = slot.gradient.data();
     a.far = kernel.far ? slot.far.data() : nullptr;
@@ -526,21 +395,34 @@ struct DeviceBatch<T>::Data {
     cuda::launch(kernel.run, dim3(blocks), dim3(static_cast<unsigned>(kernel.launch.block)),
                  kernel.shared, slot.stream, a);
     auto* out = static_cast<double*>(slot.out.data());
-    cuda::copy(out, slot.expectations.data(), count * m * sizeof(double), slot.stream);
-    if (all_v)
-      cuda::copy(out + count * m, slot.gradient.data(), count * p * sizeof(double), slot.stream);
+    const auto bring_rows = [&](const Array<double>& from, std::size_t each) {
+      if (each == 0) return;
+      cuda::copy(out, from.data(), count * each * sizeof(double), slot.stream);
+      out += count * each;
+    };
+    bring_rows(slot.expectations, row.expectations);
+    bring_rows(slot.gradient, row.gradient);
+    bring_rows(slot.results, row.results);
     return true;
   }
 
-  void receive(Slot& slot, double* all_expectations, double* all_gradients) {
+  void receive(Slot& slot, const BatchCall& call) {
     if (!slot.count) return;
     slot.stream.synchronize();
-    const std::size_t p = num_parameters, m = num_observables, count = slot.count;
+    const Row row = row_of(call);
     const auto* out = static_cast<const double*>(slot.out.data());
-    if (all_expectations)
-      runtime::copy_on_threads(all_expectations + slot.first * m, out, count * m);
-    if (all_gradients)
-      runtime::copy_on_threads(all_gradients + slot.first * p, out + count * m, count * p);
+    const auto take_rows = [&](void* to, std::size_t each) {
+      if (each == 0) return;
+      runtime::copy_on_threads(static_cast<double*>(to) + slot.first * each, out,
+                               slot.count * each);
+      out += slot.count * each;
+    };
+    take_rows(call.expectations, row.expectations);
+    take_rows(call.gradient, row.gradient);
+    take_rows(call.states          ? static_cast<void*>(call.states)
+              : call.probabilities ? static_cast<void*>(call.probabilities)
+                                   : call.shots,
+              row.results);
     slot.count = 0;
   }
 };
@@ -555,21 +437,31 @@ template <class T>
 DeviceBatch<T>::~DeviceBatch() = default;
 
 template <class T>
-bool DeviceBatch<T>::run(const double* values, std::size_t sets, const double* v,
-                         double* expectations, double* gradient) {
+bool DeviceBatch<T>::run(const BatchCall& call) {
   Data& d = *data_;
   d.use();
-  const std::size_t set_bytes = std::max<std::size_t>(d.num_parameters, 1) * sizeof(double);
+  const std::size_t sets = call.sets;
+  const typename Data::Row row = d.row_of(call);
+  const std::size_t value_bytes = std::max<std::size_t>(row.values, 1) * sizeof(double);
+  const std::size_t set_bytes = std::max<std::size_t>(row.in() + row.out(), 1) * sizeof(double);
   // parts of which one is copied while another is computed; all teams of the device a whole number of
   // times, where they do not take more sets than that at once
-  std::size_t each = std::max(kFewestSets, std::min(kValueBytes / set_bytes, sets / 4));
-  const typename Data::Kernel& kernel = d.kernels[v != nullptr];
+  std::size_t each = std::max(kFewestSets, std::min(kValueBytes / value_bytes, sets / 4));
+  each = std::min(each, std::max<std::size_t>(kMostPartBytes / set_bytes, 1));
+  const typename Data::Kernel& kernel = d.kernel_of(call);
   const std::size_t wave =
       std::size_t{kernel.blocks} * static_cast<std::size_t>(kernel.launch.teams);
   if (wave < each) each = (each + wave - 1) / wave * wave;
   each = std::min(each, sets);
+  if (call.initial && call.shares_initial) {
+    const std::size_t numbers = std::size_t{2} << d.wire_of_qubit.size();
+    if (!d.shared_initial.count())
+      d.shared_initial = Array<double>(numbers, "the initial state of a batch");
+    cuda::copy(d.shared_initial.data(), call.initial, numbers * sizeof(double), d.stream);
+    d.stream.synchronize();
+  }
   for (typename Data::Slot& slot : d.slots) {
-    d.need(slot, each, v != nullptr);
+    d.need(slot, each, row, kernel.far);
     slot.count = 0;  // a call that failed may have left some
     if (each == sets) break;
   }
@@ -577,16 +469,16 @@ bool DeviceBatch<T>::run(const double* values, std::size_t sets, const double* v
   for (std::size_t first = 0; first < sets; first += each, ++part) {
     check_interrupt();
     typename Data::Slot& slot = d.slots[part % 2];
-    d.receive(slot, expectations, gradient);
+    d.receive(slot, call);
     slot.first = first;
     slot.count = std::min(each, sets - first);
-    if (!d.send(slot, values, v)) {
+    if (!d.send(slot, call)) {
       slot.count = 0;
       return false;
     }
   }
-  d.receive(d.slots[part % 2], expectations, gradient);
-  d.receive(d.slots[(part + 1) % 2], expectations, gradient);
+  d.receive(d.slots[part % 2], call);
+  d.receive(d.slots[(part + 1) % 2], call);
   return true;
 }
 

@@ -2,8 +2,11 @@
 // whole circuit for a set at a time, forward and backward, without moving the state to memory.
 #pragma once
 
+#include <complex>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "tilewave/parametric/plan/lower.h"
@@ -12,6 +15,29 @@
 namespace tilewave::parametric {
 
 constexpr int kMostBatchWires = 12;
+
+/// What is asked for sets of values; null or empty is not asked. Amplitudes are [set][basis state].
+struct BatchCall {
+  const double* values = nullptr;  ///< [set][parameter]
+  std::size_t sets = 0;
+  /// What sets start from, of norm 1; |0...0> where there are none. One state for all, where it is shared.
+  const std::complex<double>* initial = nullptr;
+  bool shares_initial = false;
+
+  double* expectations = nullptr;  ///< [set][observable]
+  /// gradient[set][parameter] of sum_m v[set][m] E_m, or else of Re sum_x conj(g[set][x]) psi_x.
+  double* gradient = nullptr;
+  const double* v = nullptr;
+  const std::complex<double>* g = nullptr;
+
+  // One of these at most, and neither expectations nor derivatives with it.
+  std::complex<double>* states = nullptr;
+  double* probabilities = nullptr;  ///< [set][outcome]: bit j of an outcome is qubits[j]
+  std::span<const std::uint32_t> qubits;
+  std::uint64_t* shots =
+      nullptr;  ///< [set][shot]: basis states, drawn by (seed, first_set + set, shot)
+  std::uint64_t num_shots = 0, seed = 0, first_set = 0;
+};
 
 template <class T>
 class DeviceBatch {
@@ -22,11 +48,8 @@ class DeviceBatch {
               int device);
   ~DeviceBatch();
 
-  /// From |0...0>, for values[set][parameter]: expectations[set][observable], unless that is null, and,
-  /// where `v` is not null, the derivatives of sum_m v[set][m] E_m: gradient[set][parameter]. Says
-  /// whether all values are finite; where one is not, no result is meant.
-  bool run(const double* values, std::size_t sets, const double* v, double* expectations,
-           double* gradient);
+  /// Says whether all values are finite; where one is not, no result is meant.
+  bool run(const BatchCall& call);
 
  private:
   struct Data;

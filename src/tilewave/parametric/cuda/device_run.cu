@@ -369,13 +369,13 @@ void DeviceRun<T>::forward() {
 }
 
 template <class T>
-void DeviceRun<T>::set_state(std::size_t, const std::complex<double>* amplitudes) {
+void DeviceRun<T>::set_states(std::span<const std::complex<double>* const> of_lanes) {
   Data& d = *data_;
   d.use();
   d.need_states(1);
   std::vector<int> wires(d.actions.wire_of_qubit.size());
   for (std::size_t q = 0; q < wires.size(); ++q) wires[q] = static_cast<int>(q);
-  d.write_state(d.psi, wires, amplitudes, d.global);
+  d.write_state(d.psi, wires, of_lanes[0], d.global);
 }
 
 template <class T>
@@ -396,10 +396,10 @@ void DeviceRun<T>::make_lam(std::span<const double> weights) {
 }
 
 template <class T>
-void DeviceRun<T>::set_lam(std::size_t, const std::complex<double>* amplitudes) {
+void DeviceRun<T>::set_lams(std::span<const std::complex<double>* const> of_lanes) {
   Data& d = *data_;
   d.need_states(2);
-  d.write_state(d.lam, d.actions.wire_of_qubit, amplitudes, 0.5);
+  d.write_state(d.lam, d.actions.wire_of_qubit, of_lanes[0], 0.5);
   d.lam_dot.clear();
 }
 

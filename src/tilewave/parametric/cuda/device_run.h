@@ -35,11 +35,11 @@ class DeviceRun {
   void bind(const double* values, std::size_t count, std::size_t num_parameters);
   void forward();
   /// Amplitudes in the order of basis states of qubits.
-  void set_state(std::size_t lane, const std::complex<double>* amplitudes);
+  void set_states(std::span<const std::complex<double>* const> of_lanes);
   void forward_from_state();
   /// lam = sum_j weights[j] P_j psi.
   void make_lam(std::span<const double> weights);
-  void set_lam(std::size_t lane, const std::complex<double>* amplitudes);
+  void set_lams(std::span<const std::complex<double>* const> of_lanes);
   /// Re and Im of <lam|psi>, of the lam that make_lam made.
   void dot(std::span<double> re, std::span<double> im);
   /// Adds <psi|O|psi> of every observable.

@@ -38,13 +38,13 @@ void DeviceRun<T>::bind(const double*, std::size_t, std::size_t) {}
 template <class T>
 void DeviceRun<T>::forward() {}
 template <class T>
-void DeviceRun<T>::set_state(std::size_t, const std::complex<double>*) {}
+void DeviceRun<T>::set_states(std::span<const std::complex<double>* const>) {}
 template <class T>
 void DeviceRun<T>::forward_from_state() {}
 template <class T>
 void DeviceRun<T>::make_lam(std::span<const double>) {}
 template <class T>
-void DeviceRun<T>::set_lam(std::size_t, const std::complex<double>*) {}
+void DeviceRun<T>::set_lams(std::span<const std::complex<double>* const>) {}
 template <class T>
 void DeviceRun<T>::dot(std::span<double>, std::span<double>) {}
 template <class T>

@@ -237,7 +237,6 @@ TEST(BatchPrograms, do_what_their_circuits_do) {
     const circuit::Circuit c = random_circuit(random, n, 6, random.below(90));
     const std::vector<double> values = random.angles(6);
     State want(std::size_t{1} << n);
-    Function(c, {}, {Precision::kDouble, 1}).states({values.data(), 1}, want.data());
 
     Actions actions = lower(c);
     std::vector<bool> is_read;
@@ -255,14 +254,29 @@ TEST(BatchPrograms, do_what_their_circuits_do) {
     for (const BatchOp& op : p.ops) seen.insert(op.kind);
     StagePass pass;
     pass.num_ops = static_cast<std::uint32_t>(stages.ops.size());
-    State state(std::size_t{1} << row_bits);
-    state[0] = std::polar(1.0, actions.global_phase.value(values));
-    TileRun{stages, angles, 3}.tile(pass, 0, state);
-    for (std::uint64_t x = 0; x < bit(static_cast<int>(n)); ++x) {
-      std::uint64_t on = 0;
-      for_each_bit(x,
-                   [&](int q) { on |= bit(actions.wire_of_qubit[static_cast<std::size_t>(q)]); });
-      ASSERT_NEAR(std::abs(state[on] - want[x]), 0, 1e-12) << x;
+    // from |0...0>, and from a state on wires that are the qubits by then
+    State start(std::size_t{1} << n);
+    double norm = 0;
+    for (auto& a : start) {
+      a = {random.real() - 0.5, random.real() - 0.5};
+      norm += std::norm(a);
+    }
+    for (auto& a : start) a /= std::sqrt(norm);
+    for (const bool from_zero : {true, false}) {
+      Sets set{values.data(), 1};
+      if (!from_zero) set.initial = start.data();
+      Function(c, {}, {Precision::kDouble, 1}).states(set, want.data());
+      State state(std::size_t{1} << row_bits);
+      const cplx global = std::polar(1.0, actions.global_phase.value(values));
+      state[0] = global;
+      for (std::size_t x = 0; !from_zero && x < start.size(); ++x) state[x] = global * start[x];
+      TileRun{stages, angles, 3}.tile(pass, 0, state);
+      for (std::uint64_t x = 0; x < bit(static_cast<int>(n)); ++x) {
+        std::uint64_t on = 0;
+        for_each_bit(x,
+                     [&](int q) { on |= bit(actions.wire_of_qubit[static_cast<std::size_t>(q)]); });
+        ASSERT_NEAR(std::abs(state[on] - want[x]), 0, 1e-12) << x;
+      }
     }
   }
   EXPECT_EQ(seen.size(), 7u);

@@ -1,0 +1,256 @@
+// How a function's calls run: sets of values in groups, on the CPU or a device, through states that have
+// moved forward. For the files of its calls, function.cc and function_states.cc.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "tilewave/base/bits.h"
+#include "tilewave/base/error.h"
+#include "tilewave/base/interrupt.h"
+#include "tilewave/parametric/cpu/kernels.h"
+#include "tilewave/parametric/cuda/device_batch.h"
+#include "tilewave/parametric/cuda/device_run.h"
+#include "tilewave/parametric/function.h"
+#include "tilewave/parametric/run.h"
+#include "tilewave/parametric/run_pool.h"
+#include "tilewave/runtime/threads.h"
+
+namespace tilewave::parametric {
+
+namespace detail {
+
+inline constexpr int kBatchWires =
+    13;  // a state of more qubits does not fit a core's cache eight times
+inline constexpr std::size_t kLeastBatch = 3;  // sets that are worth a run of eight lanes
+inline constexpr int kOneThreadWires = 14;
+inline constexpr std::size_t kGroupsBetweenStops = 512;
+
+// Throws Error(kInput) where a state to start from is not of norm 1.
+void need_starts(const Sets& sets, int num_qubits, int num_threads);
+
+}  // namespace detail
+
+struct Function::Data {
+  FunctionOptions options;
+  Actions actions;
+  Strings strings;
+  std::vector<bool> is_read;  // angles that depend on a parameter
+  Program single, batch;
+  bool has_batch = false;
+
+  template <class T>
+  struct Kept {
+    Pool<Run<T>> single, batch;
+    Pool<DeviceRun<T>> on_device;
+    Pool<DeviceBatch<T>> batch_on_device;
+  };
+  Kept<float> kept32;
+  Kept<double> kept64;
+  template <class T>
+  Kept<T>& kept() {
+    if constexpr (sizeof(T) == 4) {
+      return kept32;
+    } else {
+      return kept64;
+    }
+  }
+
+  // Throws Error(kInput) where a value is not a finite number.
+  void need_finite(const Sets& sets) const {
+    constexpr std::size_t kMany = std::size_t{1} << 20;
+    const std::size_t p = actions.parameters.size(), count = sets.count * p;
+    const int threads = count > kMany ? runtime::resolve_num_threads(options.num_threads) : 1;
+    bool finite = true;
+#pragma omp parallel for reduction(&& : finite) num_threads(threads) if (threads > 1)
+    for (std::size_t k = 0; k < count; ++k) finite = finite && std::isfinite(sets.values[k]);
+    for (std::size_t b = 0; !finite && b < sets.count; ++b)
+      circuit::need_values(actions.parameters, {sets.values + b * p, p});
+  }
+
+  template <class T>
+  std::unique_ptr<Run<T>> take(bool batches, int threads) {
+    return (batches ? kept<T>().batch : kept<T>().single).take([&] {
+      return std::make_unique<Run<T>>(batches ? batch : single, actions, threads);
+    });
+  }
+  template <class T>
+  std::unique_ptr<DeviceRun<T>> take_device_run() {
+    return kept<T>().on_device.take([&] {
+      return std::make_unique<DeviceRun<T>>(actions, strings, is_read, options.cuda_device);
+    });
+  }
+  // f(run) of the precision that was asked for.
+  template <class F>
+  void with_device_run(F f) {
+    const auto call = [&]<class T>(T) {
+      auto run = take_device_run<T>();
+      f(*run);
+      kept<T>().on_device.give(std::move(run));
+    };
+    options.precision == Precision::kDouble ? call(double{}) : call(float{});
+  }
+
+  // Whether many sets ran as a batch on a device, which they do where their states are small. `call` is
+  // what is asked of them.
+  bool runs_device_batch(const Sets& sets, BatchCall call) {
+    if (options.cuda_device < 0 || std::max(sets.count, sets.all) < 2 ||
+        actions.num_wires > kMostBatchWires)
+      return false;
+    detail::need_starts(sets, actions.num_wires, options.num_threads);
+    call.values = sets.values;
+    call.sets = sets.count;
+    call.initial = sets.initial;
+    call.shares_initial = sets.shares_initial;
+    const auto run_as = [&]<class T>(T) {
+      Pool<DeviceBatch<T>>& pool = kept<T>().batch_on_device;
+      auto run = pool.take([&] {
+        return std::make_unique<DeviceBatch<T>>(actions, strings, is_read, options.cuda_device);
+      });
+      const bool finite = run->run(call);
+      pool.give(std::move(run));
+      if (!finite) need_finite(sets);  // throws and says which
+    };
+    options.precision == Precision::kDouble ? run_as(double{}) : run_as(float{});
+    return true;
+  }
+};
+
+// Calls f(run, first, count) with a run that has moved forward, for groups of sets; groups of a batch
+// side by side. Sets are numbered with their repeats; those of tangents are by one parameter each.
+template <class T, class F>
+void Function::run_sets(const Sets& sets, Moves moves, F f) const {
+  Data& d = *data_;
+  const std::size_t p = num_parameters(), all = sets.count * sets.repeats;
+  d.need_finite(sets);
+  detail::need_starts(sets, d.actions.num_wires, d.options.num_threads);
+  const auto start = [&](auto& run, std::size_t first, std::size_t count) {
+    std::vector<double> repeated;
+    for (std::size_t k = first; sets.repeats > 1 && k < first + count; ++k) {
+      const double* const row = sets.values + k / sets.repeats * p;
+      repeated.insert(repeated.end(), row, row + p);
+    }
+    run.bind(sets.repeats > 1 ? repeated.data() : sets.values + first * p, count, p);
+    if constexpr (requires { run.bind_directions(nullptr, count); }) {
+      std::vector<std::uint32_t> parameters;
+      for (std::size_t k = first; moves == Moves::kTangents && k < first + count; ++k)
+        parameters.push_back(static_cast<std::uint32_t>(k % p));
+      if (!parameters.empty()) run.bind_directions(parameters.data(), count);
+    }
+    if (!sets.initial) return run.forward();
+    std::vector<const std::complex<double>*> starts;
+    for (std::size_t k = first; k < first + count; ++k) {
+      const std::size_t set = sets.shares_initial ? 0 : k / sets.repeats;
+      starts.push_back(sets.initial + (set << num_qubits()));
+    }
+    run.set_states(starts);
+    run.forward_from_state();
+  };
+  if (d.options.cuda_device >= 0) {
+    auto run = d.take_device_run<T>();
+    for (std::size_t b = 0; b < all; ++b) {
+      start(*run, b, 1);
+      f(*run, b, std::size_t{1});
+    }
+    run->rest();
+    d.kept<T>().on_device.give(std::move(run));
+    return;
+  }
+  const int threads = runtime::resolve_num_threads(d.options.num_threads);
+  if (!d.has_batch || std::max(sets.count, sets.all) * sets.repeats < detail::kLeastBatch) {
+    // threads that share one small state cost more than they save
+    auto run = d.take<T>(false, d.actions.num_wires <= detail::kOneThreadWires ? 1 : threads);
+    for (std::size_t b = 0; b < all; ++b) {
+      start(*run, b, 1);
+      f(*run, b, std::size_t{1});
+    }
+    d.kept<T>().single.give(std::move(run));
+    return;
+  }
+  const std::size_t lanes = cpu::kLanes<T>, groups = (all + lanes - 1) / lanes;
+  const auto work = [&](Run<T>& run, std::size_t group) {
+    const std::size_t first = group * lanes, count = std::min(lanes, all - first);
+    start(run, first, count);
+    f(run, first, count);
+  };
+  const int team =
+      static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(threads), groups));
+  std::exception_ptr failure;
+  bool stops = false;
+  std::mutex mutex;
+#pragma omp parallel num_threads(team) if (team > 1)
+  {
+    std::unique_ptr<Run<T>> run;
+    const auto guarded = [&](const auto& step) {
+      try {
+        step();
+      } catch (...) {
+        const std::lock_guard lock(mutex);
+        if (!failure) failure = std::current_exception();
+      }
+    };
+    guarded([&] { run = d.take<T>(true, 1); });
+    for (std::size_t first = 0; first < groups; first += detail::kGroupsBetweenStops) {
+      const auto end =
+          static_cast<std::int64_t>(std::min(groups, first + detail::kGroupsBetweenStops));
+#pragma omp for schedule(dynamic, 1)
+      for (auto group = static_cast<std::int64_t>(first); group < end; ++group) {
+        if (run) guarded([&] { work(*run, static_cast<std::size_t>(group)); });
+      }
+#pragma omp master
+      {
+        if (!failure) guarded([] { check_interrupt(); });
+        stops = failure != nullptr;
+      }
+#pragma omp barrier
+      if (stops) break;  // all or none: it changes behind the next loop's barrier at the earliest
+    }
+    if (run) guarded([&] { d.kept<T>().batch.give(std::move(run)); });
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
+template <class F>
+void Function::dispatch(const Sets& sets, F f, Moves moves) const {
+  if (data_->options.precision == Precision::kDouble) {
+    run_sets<double>(sets, moves, f);
+  } else {
+    run_sets<float>(sets, moves, f);
+  }
+}
+
+namespace detail {
+
+template <class T>
+constexpr std::size_t lanes_of(const Run<T>&) {
+  return cpu::kLanes<T>;
+}
+template <class T>
+constexpr std::size_t lanes_of(const DeviceRun<T>&) {
+  return 1;
+}
+
+// Derivatives by angles become those by parameters.
+template <class R>
+void chain(R& run, const Actions& actions, std::size_t first, std::size_t count, double* gradient) {
+  const std::size_t lanes = lanes_of(run), p = actions.parameters.size();
+  const auto angles = run.read_angles();
+  std::vector<double> reads(std::max<std::size_t>(angles.size(), 1) * lanes);
+  run.backward(reads);
+  std::fill(gradient + first * p, gradient + (first + count) * p, 0.0);
+  for (std::size_t j = 0; j < angles.size(); ++j) {
+    for (const circuit::AffineTerm& t : actions.angles[angles[j]].terms) {
+      for (std::size_t lane = 0; lane < count; ++lane)
+        gradient[(first + lane) * p + t.parameter] += t.coefficient * reads[j * lanes + lane];
+    }
+  }
+}
+
+}  // namespace detail
+
+}  // namespace tilewave::parametric

@@ -1,0 +1,164 @@
+// States, probabilities and shots of many sets at a time: against states that are moved gate by gate, and
+// against the same sets one by one.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <complex>
+#include <string>
+#include <vector>
+
+#include "tilewave/base/error.h"
+#include "tilewave/parametric/function.h"
+#include "tilewave/parametric/gate_by_gate_test.h"
+#include "tilewave/parametric/split_function.h"
+
+namespace tilewave::parametric {
+namespace {
+
+struct Starts {
+  std::vector<std::complex<double>> states;  // [set][basis state]
+  Starts(Random& random, std::uint32_t n, std::size_t sets) : states(sets << n) {
+    const std::size_t size = std::size_t{1} << n;
+    for (std::size_t b = 0; b < sets; ++b) {
+      double norm = 0;
+      for (std::size_t x = 0; x < size; ++x) {
+        states[b * size + x] = {random.real() - 0.5, random.real() - 0.5};
+        norm += std::norm(states[b * size + x]);
+      }
+      for (std::size_t x = 0; x < size; ++x) states[b * size + x] /= std::sqrt(norm);
+    }
+  }
+};
+
+enum class From { kZero, kOne, kEach };
+
+Sets sets_from(From from, const std::vector<double>& values, std::size_t count,
+               const Starts& starts) {
+  Sets sets{values.data(), count};
+  if (from != From::kZero) sets.initial = starts.states.data();
+  sets.shares_initial = from == From::kOne;
+  return sets;
+}
+
+TEST(States, of_many_sets_equal_those_moved_gate_by_gate) {
+  for (std::uint64_t seed = 1; seed <= 24; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    const auto n = static_cast<std::uint32_t>(1 + random.below(8));
+    const std::uint32_t p = 5;
+    const Circuit c = random_circuit(random, n, p, 25);
+    constexpr std::size_t kSets = 19;  // batches, and a part of one
+    const std::size_t size = std::size_t{1} << n;
+    const std::vector<double> values = random.angles(kSets * p);
+    const Starts starts(random, n, kSets);
+    std::vector<std::uint32_t> qubits;  // some, in an order of their own
+    for (std::uint32_t q = n; q-- > 0;) {
+      if (random.below(3)) qubits.insert(random.below(2) ? qubits.begin() : qubits.end(), q);
+    }
+    const std::size_t outcomes = std::size_t{1} << qubits.size();
+    for (const auto precision : {Precision::kDouble, Precision::kSingle}) {
+      const double tolerance = precision == Precision::kDouble ? 1e-12 : 1e-4;
+      const Function f(c, {}, {precision, 2});
+      for (const From from : {From::kZero, From::kOne, From::kEach}) {
+        const Sets sets = sets_from(from, values, kSets, starts);
+        std::vector<std::complex<double>> states(kSets * size);
+        std::vector<double> probabilities(kSets * outcomes);
+        f.states(sets, states.data());
+        f.probabilities(sets, qubits, probabilities.data());
+        for (std::size_t b = 0; b < kSets; ++b) {
+          BigState psi(size);
+          psi[0] = 1;
+          const std::size_t own = from == From::kOne ? 0 : b;
+          for (std::size_t x = 0; from != From::kZero && x < size; ++x)
+            psi[x] = starts.states[own * size + x];
+          const Circuit bound = c.bind(row(values, b, p));
+          for (const auto& op : bound.ops()) apply(psi, bound, op, false);
+          std::vector<long double> want(outcomes);
+          for (std::size_t x = 0; x < size; ++x) {
+            ASSERT_NEAR(static_cast<double>(std::abs(Big(states[b * size + x]) - psi[x])), 0,
+                        tolerance);
+            std::size_t y = 0;
+            for (std::size_t j = 0; j < qubits.size(); ++j) y |= (x >> qubits[j] & 1) << j;
+            want[y] += std::norm(psi[x]);
+          }
+          for (std::size_t y = 0; y < outcomes; ++y)
+            ASSERT_NEAR(probabilities[b * outcomes + y], static_cast<double>(want[y]), tolerance);
+        }
+      }
+    }
+  }
+}
+
+TEST(States, of_many_sets_are_read_as_those_of_single_sets) {
+  for (const std::uint32_t n : {1u, 3u, 6u, 9u}) {
+    SCOPED_TRACE(std::to_string(n) + " qubits");
+    Random random(n);
+    const std::uint32_t p = 4;
+    const Circuit c = random_circuit(random, n, p, 30);
+    constexpr std::size_t kSets = 11, kShots = 200;
+    constexpr std::uint64_t kSeed = 5;
+    const std::vector<double> values = random.angles(kSets * p);
+    const Starts starts(random, n, kSets), g(random, n, kSets);
+    const Function f(c, {random_observable(random, n, 4)}, {});
+    for (const From from : {From::kZero, From::kOne, From::kEach}) {
+      const Sets sets = sets_from(from, values, kSets, starts);
+      std::vector<std::uint64_t> shots(kSets * kShots), split(kSets * kShots);
+      std::vector<double> along(kSets * p), slopes(kSets * p), v(kSets, 1.5);
+      f.samples(sets, kShots, kSeed, shots.data());
+      f.state_vjp(sets, g.states.data(), along.data());
+      f.vjp(sets, v.data(), nullptr, slopes.data());
+      SplitFunction(c, {}, {}, {-1, -1, -1}, nullptr).samples(sets, kShots, kSeed, split.data());
+      EXPECT_EQ(shots, split);
+      for (std::size_t b = 0; b < kSets; ++b) {
+        Sets one = sets;
+        one.values += b * p;
+        one.count = 1;
+        one.first = b;
+        if (from == From::kEach) one.initial += b << n;
+        std::vector<std::uint64_t> own(kShots);
+        std::vector<double> own_along(p), own_slopes(p);
+        f.samples(one, kShots, kSeed, own.data());
+        f.state_vjp(one, g.states.data() + (b << n), own_along.data());
+        f.vjp(one, v.data(), nullptr, own_slopes.data());
+        for (std::size_t s = 0; s < kShots; ++s) ASSERT_EQ(shots[b * kShots + s], own[s]);
+        for (std::size_t k = 0; k < p; ++k) {
+          ASSERT_NEAR(along[b * p + k], own_along[k], 1e-12);
+          ASSERT_NEAR(slopes[b * p + k], own_slopes[k], 1e-11);
+        }
+      }
+    }
+  }
+}
+
+TEST(States, refuse_what_is_no_state) {
+  Circuit c(2);
+  c.add_gate(GateId::kH, {0});
+  constexpr std::size_t kSets = 6;
+  std::vector<std::complex<double>> initial(kSets << 2);
+  for (std::size_t b = 0; b < kSets; ++b) initial[4 * b] = 1;
+  initial[4 * 4] = 0.5;
+  const std::vector<double> none(1);
+  double e[kSets << 2];
+  const Function f(c, {}, {});
+  const auto problem_of = [&](const Sets& sets, std::vector<std::uint32_t> qubits) {
+    try {
+      f.probabilities(sets, qubits, e);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::kInput);
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_NE(
+      problem_of({none.data(), kSets, initial.data()}, {0}).find("of set 4 has the norm 0.25"),
+      std::string::npos);
+  EXPECT_EQ(problem_of({none.data(), kSets, initial.data(), true}, {0}), "");
+  initial[0] = std::nan("");
+  EXPECT_NE(problem_of({none.data(), kSets, initial.data(), true}, {0}).find("has the norm nan"),
+            std::string::npos);
+  EXPECT_NE(problem_of({none.data(), kSets}, {2}).find("qubit 2"), std::string::npos);
+  EXPECT_NE(problem_of({none.data(), kSets}, {1, 1}).find("named twice"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tilewave::parametric
