@@ -14,6 +14,7 @@
 #include "tilewave/parametric/cpu/kernels.h"
 #include "tilewave/parametric/cuda/device_batch.h"
 #include "tilewave/parametric/cuda/device_run.h"
+#include "tilewave/parametric/plan/absorb.h"
 #include "tilewave/parametric/run.h"
 #include "tilewave/parametric/run_pool.h"
 #include "tilewave/runtime/threads.h"
@@ -37,11 +38,10 @@ void need_normalised(std::span<const std::complex<double>> state, std::size_t se
 
 }  // namespace
 
-struct Function::Data {
-  FunctionOptions options;
+// Actions with observables, and what runs them.
+struct Function::Engine {
   Actions actions;
   Strings strings;
-  std::vector<bool> is_read;  // angles that depend on a parameter
   Program single, batch;
   bool has_batch = false;
 
@@ -62,16 +62,22 @@ struct Function::Data {
     }
   }
 
-  // Throws Error(kInput) where a value is not a finite number.
-  void need_finite(const Sets& sets) const {
-    constexpr std::size_t kMany = std::size_t{1} << 20;
-    const std::size_t p = actions.parameters.size(), count = sets.count * p;
-    const int threads = count > kMany ? runtime::resolve_num_threads(options.num_threads) : 1;
-    bool finite = true;
-#pragma omp parallel for reduction(&& : finite) num_threads(threads) if (threads > 1)
-    for (std::size_t k = 0; k < count; ++k) finite = finite && std::isfinite(sets.values[k]);
-    for (std::size_t b = 0; !finite && b < sets.count; ++b)
-      circuit::need_values(actions.parameters, {sets.values + b * p, p});
+  Engine(Observed of, const std::vector<bool>& is_read, const FunctionOptions& options)
+      : actions(std::move(of.actions)), strings(std::move(of.strings)) {
+    if (options.cuda_device >= 0) {
+      single.passes =
+          make_passes(actions, 0, kDeviceRowBits, is_read, kMostDeviceCost, kDeviceRowBits);
+      single.sweeps = make_sweeps(strings, single.passes, kKeptLowWires);
+      return;
+    }
+    const int lane_bits = options.precision == Precision::kDouble ? 3 : 4;
+    const int row_bits = options.tile_row_bits > 0 ? options.tile_row_bits : kTileRowBits;
+    single.passes = make_passes(actions, lane_bits, row_bits, is_read);
+    single.sweeps = make_sweeps(strings, single.passes);
+    has_batch = actions.num_wires <= kBatchWires;
+    if (!has_batch) return;
+    batch.passes = make_passes(actions, 0, actions.num_wires, is_read);
+    batch.sweeps = make_sweeps(strings, batch.passes);
   }
 
   template <class T>
@@ -81,18 +87,39 @@ struct Function::Data {
     });
   }
   template <class T>
-  std::unique_ptr<DeviceRun<T>> take_device_run() {
-    return kept<T>().on_device.take([&] {
-      return std::make_unique<DeviceRun<T>>(actions, strings, is_read, options.cuda_device);
-    });
+  std::unique_ptr<DeviceRun<T>> take_device_run(int device) {
+    return kept<T>().on_device.take(
+        [&] { return std::make_unique<DeviceRun<T>>(actions, strings, single, device); });
   }
+};
+
+struct Function::Data {
+  FunctionOptions options;
+  std::vector<bool> is_read;  // angles that depend on a parameter
+  std::unique_ptr<Engine> whole;
+  std::unique_ptr<Engine> shorter;  // null unless expectations are had with less: see absorb.h
+  Engine& for_expectations() { return shorter ? *shorter : *whole; }
+
+  // Throws Error(kInput) where a value is not a finite number.
+  void need_finite(const Sets& sets) const {
+    constexpr std::size_t kMany = std::size_t{1} << 20;
+    const std::vector<std::string>& parameters = whole->actions.parameters;
+    const std::size_t p = parameters.size(), count = sets.count * p;
+    const int threads = count > kMany ? runtime::resolve_num_threads(options.num_threads) : 1;
+    bool finite = true;
+#pragma omp parallel for reduction(&& : finite) num_threads(threads) if (threads > 1)
+    for (std::size_t k = 0; k < count; ++k) finite = finite && std::isfinite(sets.values[k]);
+    for (std::size_t b = 0; !finite && b < sets.count; ++b)
+      circuit::need_values(parameters, {sets.values + b * p, p});
+  }
+
   // f(run) of the precision that was asked for.
   template <class F>
-  void with_device_run(F f) {
+  void with_device_run(Engine& engine, F f) {
     const auto call = [&]<class T>(T) {
-      auto run = take_device_run<T>();
+      auto run = engine.take_device_run<T>(options.cuda_device);
       f(*run);
-      kept<T>().on_device.give(std::move(run));
+      engine.kept<T>().on_device.give(std::move(run));
     };
     options.precision == Precision::kDouble ? call(double{}) : call(float{});
   }
@@ -102,12 +129,14 @@ struct Function::Data {
   bool runs_device_batch(const Sets& sets, const double* v, double* expectations,
                          double* gradient) {
     if (options.cuda_device < 0 || sets.initial || std::max(sets.count, sets.all) < 2 ||
-        actions.num_wires > kMostBatchWires)
+        whole->actions.num_wires > kMostBatchWires)
       return false;
+    Engine& engine = for_expectations();
     const auto call = [&]<class T>(T) {
-      Pool<DeviceBatch<T>>& pool = kept<T>().batch_on_device;
+      Pool<DeviceBatch<T>>& pool = engine.kept<T>().batch_on_device;
       auto run = pool.take([&] {
-        return std::make_unique<DeviceBatch<T>>(actions, strings, is_read, options.cuda_device);
+        return std::make_unique<DeviceBatch<T>>(engine.actions, engine.strings, is_read,
+                                                options.cuda_device);
       });
       const bool finite = run->run(sets.values, sets.count, v, expectations, gradient);
       pool.give(std::move(run));
@@ -125,38 +154,39 @@ Function::Function(const circuit::Circuit& circuit,
   if (circuit.num_qubits() == 0) throw Error(ExitCode::kInput, "the circuit has no qubits");
   Data& d = *data_;
   d.options = options;
-  d.actions = lower(circuit);
-  d.strings = make_strings(observables, d.actions.wire_of_qubit);
-  for (const circuit::AffineAngle& angle : d.actions.angles)
+  Observed all{lower(circuit), {}};
+  all.strings = make_strings(observables, all.actions.wire_of_qubit);
+  for (const circuit::AffineAngle& angle : all.actions.angles)
     d.is_read.push_back(!angle.terms.empty());
-  if (options.cuda_device >= 0) {
-    d.with_device_run([](auto&) {});  // what fails does so here
-    return;
+  d.whole = std::make_unique<Engine>(std::move(all), d.is_read, options);
+  const Engine& whole = *d.whole;
+  if (whole.single.passes.passes.size() > 1) {
+    const int kept = options.cuda_device >= 0 ? kKeptLowWires : 0;
+    for (Observed& way : ways_to_absorb(whole.actions, whole.strings, [&](const Strings& strings) {
+           return make_sweeps(strings, whole.single.passes, kept).size();
+         })) {
+      auto shorter = std::make_unique<Engine>(std::move(way), d.is_read, options);
+      if (states_moved(shorter->single) < states_moved(d.for_expectations().single))
+        d.shorter = std::move(shorter);
+    }
   }
-  const int lane_bits = options.precision == Precision::kDouble ? 3 : 4;
-  const int row_bits = options.tile_row_bits > 0 ? options.tile_row_bits : kTileRowBits;
-  d.single.passes = make_passes(d.actions, lane_bits, row_bits, d.is_read);
-  d.single.sweeps = make_sweeps(d.strings, d.single.passes);
-  d.has_batch = d.actions.num_wires <= kBatchWires;
-  if (d.has_batch) {
-    d.batch.passes = make_passes(d.actions, 0, d.actions.num_wires, d.is_read);
-    d.batch.sweeps = make_sweeps(d.strings, d.batch.passes);
-  }
+  if (options.cuda_device >= 0)
+    d.with_device_run(d.for_expectations(), [](auto&) {});  // what fails does so here
 }
 
 Function::~Function() = default;
 
 std::uint32_t Function::num_qubits() const {
-  return static_cast<std::uint32_t>(data_->actions.num_wires);
+  return static_cast<std::uint32_t>(data_->whole->actions.num_wires);
 }
-std::size_t Function::num_parameters() const { return data_->actions.parameters.size(); }
-std::size_t Function::num_observables() const { return data_->strings.num_observables; }
+std::size_t Function::num_parameters() const { return data_->whole->actions.parameters.size(); }
+std::size_t Function::num_observables() const { return data_->whole->strings.num_observables; }
 
 // Calls f(run, first, count) with a run that has moved forward, for groups of sets; groups of a batch
 // side by side. Sets are numbered with their repeats; those of tangents are by one parameter each.
 template <class T, class F>
-void Function::run_sets(const Sets& sets, Moves moves, F f) const {
-  Data& d = *data_;
+void Function::run_sets(Engine& engine, const Sets& sets, Moves moves, F f) const {
+  const Data& d = *data_;
   const std::size_t p = num_parameters(), all = sets.count * sets.repeats;
   d.need_finite(sets);
   if (sets.initial) {
@@ -184,24 +214,24 @@ void Function::run_sets(const Sets& sets, Moves moves, F f) const {
     run.forward_from_state();
   };
   if (d.options.cuda_device >= 0) {
-    auto run = d.take_device_run<T>();
+    auto run = engine.take_device_run<T>(d.options.cuda_device);
     for (std::size_t b = 0; b < all; ++b) {
       start(*run, b, 1);
       f(*run, b, std::size_t{1});
     }
     run->rest();
-    d.kept<T>().on_device.give(std::move(run));
+    engine.kept<T>().on_device.give(std::move(run));
     return;
   }
   const int threads = runtime::resolve_num_threads(d.options.num_threads);
-  if (!d.has_batch || std::max(sets.count, sets.all) * sets.repeats < kLeastBatch) {
+  if (!engine.has_batch || std::max(sets.count, sets.all) * sets.repeats < kLeastBatch) {
     // threads that share one small state cost more than they save
-    auto run = d.take<T>(false, d.actions.num_wires <= kOneThreadWires ? 1 : threads);
+    auto run = engine.take<T>(false, engine.actions.num_wires <= kOneThreadWires ? 1 : threads);
     for (std::size_t b = 0; b < all; ++b) {
       start(*run, b, 1);
       f(*run, b, std::size_t{1});
     }
-    d.kept<T>().single.give(std::move(run));
+    engine.kept<T>().single.give(std::move(run));
     return;
   }
   const std::size_t lanes = cpu::kLanes<T>, groups = (all + lanes - 1) / lanes;
@@ -226,7 +256,7 @@ void Function::run_sets(const Sets& sets, Moves moves, F f) const {
         if (!failure) failure = std::current_exception();
       }
     };
-    guarded([&] { run = d.take<T>(true, 1); });
+    guarded([&] { run = engine.take<T>(true, 1); });
     for (std::size_t first = 0; first < groups; first += kGroupsBetweenStops) {
       const auto end = static_cast<std::int64_t>(std::min(groups, first + kGroupsBetweenStops));
 #pragma omp for schedule(dynamic, 1)
@@ -241,17 +271,17 @@ void Function::run_sets(const Sets& sets, Moves moves, F f) const {
 #pragma omp barrier
       if (stops) break;  // all or none: it changes behind the next loop's barrier at the earliest
     }
-    if (run) guarded([&] { d.kept<T>().batch.give(std::move(run)); });
+    if (run) guarded([&] { engine.kept<T>().batch.give(std::move(run)); });
   }
   if (failure) std::rethrow_exception(failure);
 }
 
 template <class F>
-void Function::dispatch(const Sets& sets, F f, Moves moves) const {
+void Function::dispatch(Engine& engine, const Sets& sets, F f, Moves moves) const {
   if (data_->options.precision == Precision::kDouble) {
-    run_sets<double>(sets, moves, f);
+    run_sets<double>(engine, sets, moves, f);
   } else {
-    run_sets<float>(sets, moves, f);
+    run_sets<float>(engine, sets, moves, f);
   }
 }
 
@@ -316,11 +346,12 @@ void chain(R& run, const Actions& actions, std::size_t first, std::size_t count,
 }  // namespace
 
 void Function::expectations(const Sets& sets, double* out) const {
-  const Strings& s = data_->strings;
+  Engine& engine = data_->for_expectations();
+  const Strings& s = engine.strings;
   const std::size_t m = num_observables();
   if (data_->runs_device_batch(sets, nullptr, out, nullptr)) return;
   std::fill(out, out + sets.count * m, 0.0);
-  dispatch(sets, [&](auto& run, std::size_t first, std::size_t count) {
+  dispatch(engine, sets, [&](auto& run, std::size_t first, std::size_t count) {
     const std::size_t lanes = lanes_of(run);
     std::vector<double> strings(s.strings.size() * lanes);
     read_observables(run, s, strings, count, out + first * m);
@@ -330,11 +361,12 @@ void Function::expectations(const Sets& sets, double* out) const {
 void Function::vjp(const Sets& sets, const double* v, double* expectations,
                    double* gradient) const {
   Data& d = *data_;
-  const Strings& s = d.strings;
+  Engine& engine = d.for_expectations();
+  const Strings& s = engine.strings;
   const std::size_t m = num_observables();
   if (d.runs_device_batch(sets, v, expectations, gradient)) return;
   if (expectations) std::fill(expectations, expectations + sets.count * m, 0.0);
-  dispatch(sets, [&](auto& run, std::size_t first, std::size_t count) {
+  dispatch(engine, sets, [&](auto& run, std::size_t first, std::size_t count) {
     const std::size_t lanes = lanes_of(run);
     std::vector<double> strings(s.strings.size() * lanes);
     if (expectations && m != 1) {
@@ -355,7 +387,7 @@ void Function::vjp(const Sets& sets, const double* v, double* expectations,
       check_real(s, im);
       for (std::size_t lane = 0; lane < count; ++lane) expectations[first + lane] = re[lane];
     }
-    chain(run, d.actions, first, count, gradient);
+    chain(run, engine.actions, first, count, gradient);
     if (!is_one) return;
     const std::size_t p = num_parameters();
     for (std::size_t lane = 0; lane < count; ++lane) {
@@ -365,21 +397,21 @@ void Function::vjp(const Sets& sets, const double* v, double* expectations,
 }
 
 void Function::states(const Sets& sets, std::complex<double>* out) const {
-  dispatch(sets, [&](auto& run, std::size_t first, std::size_t count) {
+  dispatch(*data_->whole, sets, [&](auto& run, std::size_t first, std::size_t count) {
     for (std::size_t lane = 0; lane < count; ++lane)
       run.get_state(lane, out + ((first + lane) << num_qubits()));
   });
 }
 
 void Function::state_vjp(const Sets& sets, const std::complex<double>* g, double* gradient) const {
-  Data& d = *data_;
-  dispatch(sets, [&](auto& run, std::size_t first, std::size_t count) {
+  Engine& engine = *data_->whole;
+  dispatch(engine, sets, [&](auto& run, std::size_t first, std::size_t count) {
     for (std::size_t lane = 0; lane < count; ++lane)
       run.set_lam(lane, g + ((first + lane) << num_qubits()));
-    const std::vector<circuit::AffineTerm>& global = d.actions.global_phase.terms;
+    const std::vector<circuit::AffineTerm>& global = engine.actions.global_phase.terms;
     std::vector<double> re(lanes_of(run)), im(lanes_of(run));
     if (!global.empty()) run.dot(re, im);
-    chain(run, d.actions, first, count, gradient);
+    chain(run, engine.actions, first, count, gradient);
     for (const circuit::AffineTerm& t : global) {
       for (std::size_t lane = 0; lane < count; ++lane)
         gradient[(first + lane) * num_parameters() + t.parameter] -= 2 * t.coefficient * im[lane];
@@ -397,6 +429,7 @@ void Function::metric_tensor(const Sets& sets, double* out) const {
         "the metric tensor is not computed on a CUDA device: compile the function for the CPU, "
         "device = cpu");
   }
+  Engine& engine = d.for_expectations();  // a unitary at the end changes no metric
   const std::size_t p = num_parameters();
   if (p == 0) return d.need_finite(sets);
   Sets rows = sets;
@@ -406,9 +439,9 @@ void Function::metric_tensor(const Sets& sets, double* out) const {
     std::vector<double> re(lanes_of(run)), im(lanes_of(run));
     run.dot(re, im);
     std::copy_n(im.begin(), count, along.begin() + static_cast<std::ptrdiff_t>(first));
-    chain(run, d.actions, first, count, out);
+    chain(run, engine.actions, first, count, out);
   };
-  dispatch(rows, read, Moves::kTangents);
+  dispatch(engine, rows, read, Moves::kTangents);
   for (std::size_t b = 0; b < sets.count; ++b) {
     double* const g = out + b * p * p;
     for (std::size_t i = 0; i < p; ++i) {
@@ -422,7 +455,7 @@ void Function::metric_tensor(const Sets& sets, double* out) const {
 
 void Function::samples(const Sets& sets, std::uint64_t shots, std::uint64_t seed,
                        std::uint64_t* out) const {
-  dispatch(sets, [&](auto& run, std::size_t first, std::size_t count) {
+  dispatch(*data_->whole, sets, [&](auto& run, std::size_t first, std::size_t count) {
     std::vector<std::complex<double>> state(std::size_t{1} << num_qubits());
     std::vector<double> sums(state.size());
     for (std::size_t lane = 0; lane < count; ++lane) {
@@ -464,31 +497,34 @@ std::string pass_table(const std::vector<PassLine>& passes) {
 
 std::string Function::explain() const {
   Data& d = *data_;
+  Engine& engine = d.for_expectations();
+  const Passes& passes = engine.single.passes;
   std::vector<PassLine> lines;
   std::string kernels;
-  std::size_t reads = d.single.passes.num_reads, sweeps = d.single.sweeps.size();
   if (d.options.cuda_device >= 0) {
-    d.with_device_run([&](auto& run) {
+    d.with_device_run(engine, [&](auto& run) {
       for (const StagePass& pass : run.program().passes)
         lines.push_back(
-            {pass.num_ops, pass.num_reads, pass.active & low_mask(d.actions.num_wires)});
-      reads = run.read_angles().size();
-      sweeps = run.num_sweeps();
+            {pass.num_ops, pass.num_reads, pass.active & low_mask(engine.actions.num_wires)});
       kernels = run.kernels();
     });
+  } else {
+    for (const Pass& pass : passes.passes)
+      lines.push_back({pass.ops.size(), pass.num_reads, pass.active | low_mask(passes.lane_bits)});
   }
-  for (const Pass& pass : d.single.passes.passes)
-    lines.push_back(
-        {pass.ops.size(), pass.num_reads, pass.active | low_mask(d.single.passes.lane_bits)});
   std::string text = std::to_string(num_qubits()) + " qubits, " + std::to_string(num_parameters()) +
-                     " parameters, " + std::to_string(d.actions.actions.size()) + " actions in " +
-                     std::to_string(lines.size()) + (lines.size() == 1 ? " pass" : " passes") +
-                     " forward and as many backward, " + std::to_string(reads) +
-                     " derivatives read, " + std::to_string(d.strings.strings.size()) +
-                     " Pauli strings in " + std::to_string(sweeps) + " sweeps\n" +
-                     pass_table(lines);
+                     " parameters, " + std::to_string(engine.actions.actions.size()) +
+                     " actions in " + std::to_string(lines.size()) +
+                     (lines.size() == 1 ? " pass" : " passes") + " forward and as many backward, " +
+                     std::to_string(passes.num_reads) + " derivatives read, " +
+                     std::to_string(engine.strings.strings.size()) + " Pauli strings in " +
+                     std::to_string(engine.single.sweeps.size()) + " sweeps\n" + pass_table(lines);
+  const std::size_t absorbed = d.whole->actions.actions.size() - engine.actions.actions.size();
+  if (absorbed)
+    text += "expectations: " + std::to_string(absorbed) +
+            " Clifford actions at the end act on the observables\n";
   if (!kernels.empty()) text += "kernels of their own: " + kernels + ", the others interpreted\n";
-  if (d.has_batch)
+  if (engine.has_batch)
     text += "batches: " + std::to_string(d.options.precision == Precision::kDouble ? 8 : 16) +
             " sets side by side in vectors\n";
   return text;
