@@ -48,6 +48,25 @@ constexpr int kTileRowBits = 11;  // 256 KiB of each state in a tile
 
 }  // namespace
 
+Function::Engine::Engine(Observed of, const std::vector<bool>& is_read,
+                         const FunctionOptions& options)
+    : actions(std::move(of.actions)), strings(std::move(of.strings)) {
+  if (options.cuda_device >= 0) {
+    single.passes =
+        make_passes(actions, 0, kDeviceRowBits, is_read, kMostDeviceCost, kDeviceRowBits);
+    single.sweeps = make_sweeps(strings, single.passes, kKeptLowWires);
+    return;
+  }
+  const int lane_bits = options.precision == Precision::kDouble ? 3 : 4;
+  const int row_bits = options.tile_row_bits > 0 ? options.tile_row_bits : kTileRowBits;
+  single.passes = make_passes(actions, lane_bits, row_bits, is_read);
+  single.sweeps = make_sweeps(strings, single.passes);
+  has_batch = actions.num_wires <= detail::kBatchWires;
+  if (!has_batch) return;
+  batch.passes = make_passes(actions, 0, actions.num_wires, is_read);
+  batch.sweeps = make_sweeps(strings, batch.passes);
+}
+
 Function::Function(const circuit::Circuit& circuit,
                    const std::vector<circuit::PauliSum>& observables,
                    const FunctionOptions& options)
@@ -55,32 +74,33 @@ Function::Function(const circuit::Circuit& circuit,
   if (circuit.num_qubits() == 0) throw Error(ExitCode::kInput, "the circuit has no qubits");
   Data& d = *data_;
   d.options = options;
-  d.actions = lower(circuit);
-  d.strings = make_strings(observables, d.actions.wire_of_qubit);
-  for (const circuit::AffineAngle& angle : d.actions.angles)
+  Observed all{lower(circuit), {}};
+  all.strings = make_strings(observables, all.actions.wire_of_qubit);
+  for (const circuit::AffineAngle& angle : all.actions.angles)
     d.is_read.push_back(!angle.terms.empty());
-  if (options.cuda_device >= 0) {
-    d.with_device_run([](auto&) {});  // what fails does so here
-    return;
+  d.whole = std::make_unique<Engine>(std::move(all), d.is_read, options);
+  const Engine& whole = *d.whole;
+  if (whole.single.passes.passes.size() > 1) {
+    const int kept = options.cuda_device >= 0 ? kKeptLowWires : 0;
+    for (Observed& way : ways_to_absorb(whole.actions, whole.strings, [&](const Strings& strings) {
+           return make_sweeps(strings, whole.single.passes, kept).size();
+         })) {
+      auto shorter = std::make_unique<Engine>(std::move(way), d.is_read, options);
+      if (states_moved(shorter->single) < states_moved(d.for_expectations().single))
+        d.shorter = std::move(shorter);
+    }
   }
-  const int lane_bits = options.precision == Precision::kDouble ? 3 : 4;
-  const int row_bits = options.tile_row_bits > 0 ? options.tile_row_bits : kTileRowBits;
-  d.single.passes = make_passes(d.actions, lane_bits, row_bits, d.is_read);
-  d.single.sweeps = make_sweeps(d.strings, d.single.passes);
-  d.has_batch = d.actions.num_wires <= detail::kBatchWires;
-  if (d.has_batch) {
-    d.batch.passes = make_passes(d.actions, 0, d.actions.num_wires, d.is_read);
-    d.batch.sweeps = make_sweeps(d.strings, d.batch.passes);
-  }
+  if (options.cuda_device >= 0)
+    d.with_device_run(d.for_expectations(), [](auto&) {});  // what fails does so here
 }
 
 Function::~Function() = default;
 
 std::uint32_t Function::num_qubits() const {
-  return static_cast<std::uint32_t>(data_->actions.num_wires);
+  return static_cast<std::uint32_t>(data_->whole->actions.num_wires);
 }
-std::size_t Function::num_parameters() const { return data_->actions.parameters.size(); }
-std::size_t Function::num_observables() const { return data_->strings.num_observables; }
+std::size_t Function::num_parameters() const { return data_->whole->actions.parameters.size(); }
+std::size_t Function::num_observables() const { return data_->whole->strings.num_observables; }
 
 namespace {
 
@@ -120,13 +140,14 @@ void read_observables(DeviceRun<T>& run, const Strings&, std::span<double>, std:
 }  // namespace
 
 void Function::expectations(const Sets& sets, double* out) const {
-  const Strings& s = data_->strings;
+  Engine& engine = data_->for_expectations();
+  const Strings& s = engine.strings;
   const std::size_t m = num_observables();
   BatchCall call;
   call.expectations = out;
   if (data_->runs_device_batch(sets, call)) return;
   std::fill(out, out + sets.count * m, 0.0);
-  dispatch(sets, [&](auto& run, std::size_t first, std::size_t count) {
+  dispatch(engine, sets, [&](auto& run, std::size_t first, std::size_t count) {
     const std::size_t lanes = lanes_of(run);
     std::vector<double> strings(s.strings.size() * lanes);
     read_observables(run, s, strings, count, out + first * m);
@@ -135,16 +156,16 @@ void Function::expectations(const Sets& sets, double* out) const {
 
 void Function::vjp(const Sets& sets, const double* v, double* expectations,
                    double* gradient) const {
-  Data& d = *data_;
-  const Strings& s = d.strings;
+  Engine& engine = data_->for_expectations();
+  const Strings& s = engine.strings;
   const std::size_t m = num_observables();
   BatchCall call;
   call.v = v;
   call.expectations = expectations;
   call.gradient = gradient;
-  if (d.runs_device_batch(sets, call)) return;
+  if (data_->runs_device_batch(sets, call)) return;
   if (expectations) std::fill(expectations, expectations + sets.count * m, 0.0);
-  dispatch(sets, [&](auto& run, std::size_t first, std::size_t count) {
+  dispatch(engine, sets, [&](auto& run, std::size_t first, std::size_t count) {
     const std::size_t lanes = lanes_of(run);
     std::vector<double> strings(s.strings.size() * lanes);
     if (expectations && m != 1) {
@@ -165,7 +186,7 @@ void Function::vjp(const Sets& sets, const double* v, double* expectations,
       check_real(s, im);
       for (std::size_t lane = 0; lane < count; ++lane) expectations[first + lane] = re[lane];
     }
-    chain(run, d.actions, first, count, gradient);
+    chain(run, engine.actions, first, count, gradient);
     if (!is_one) return;
     const std::size_t p = num_parameters();
     for (std::size_t lane = 0; lane < count; ++lane) {
@@ -184,6 +205,7 @@ void Function::metric_tensor(const Sets& sets, double* out) const {
         "the metric tensor is not computed on a CUDA device: compile the function for the CPU, "
         "device = cpu");
   }
+  Engine& engine = d.for_expectations();  // a unitary at the end changes no metric
   const std::size_t p = num_parameters();
   if (p == 0) return d.need_finite(sets);
   Sets rows = sets;
@@ -193,9 +215,9 @@ void Function::metric_tensor(const Sets& sets, double* out) const {
     std::vector<double> re(lanes_of(run)), im(lanes_of(run));
     run.dot(re, im);
     std::copy_n(im.begin(), count, along.begin() + static_cast<std::ptrdiff_t>(first));
-    chain(run, d.actions, first, count, out);
+    chain(run, engine.actions, first, count, out);
   };
-  dispatch(rows, read, Moves::kTangents);
+  dispatch(engine, rows, read, Moves::kTangents);
   for (std::size_t b = 0; b < sets.count; ++b) {
     double* const g = out + b * p * p;
     for (std::size_t i = 0; i < p; ++i) {
@@ -232,33 +254,36 @@ std::string pass_table(const std::vector<PassLine>& passes) {
 
 std::string Function::explain() const {
   Data& d = *data_;
+  Engine& engine = d.for_expectations();
+  const Passes& passes = engine.single.passes;
   std::vector<PassLine> lines;
   std::string kernels;
-  std::size_t reads = d.single.passes.num_reads, sweeps = d.single.sweeps.size();
   if (d.options.cuda_device >= 0) {
-    d.with_device_run([&](auto& run) {
+    d.with_device_run(engine, [&](auto& run) {
       for (const StagePass& pass : run.program().passes)
         lines.push_back(
-            {pass.num_ops, pass.num_reads, pass.active & low_mask(d.actions.num_wires)});
-      reads = run.read_angles().size();
-      sweeps = run.num_sweeps();
+            {pass.num_ops, pass.num_reads, pass.active & low_mask(engine.actions.num_wires)});
       kernels = run.kernels();
     });
+  } else {
+    for (const Pass& pass : passes.passes)
+      lines.push_back({pass.ops.size(), pass.num_reads, pass.active | low_mask(passes.lane_bits)});
   }
-  for (const Pass& pass : d.single.passes.passes)
-    lines.push_back(
-        {pass.ops.size(), pass.num_reads, pass.active | low_mask(d.single.passes.lane_bits)});
   std::string text = std::to_string(num_qubits()) + " qubits, " + std::to_string(num_parameters()) +
-                     " parameters, " + std::to_string(d.actions.actions.size()) + " actions in " +
-                     std::to_string(lines.size()) + (lines.size() == 1 ? " pass" : " passes") +
-                     " forward and as many backward, " + std::to_string(reads) +
-                     " derivatives read, " + std::to_string(d.strings.strings.size()) +
-                     " Pauli strings in " + std::to_string(sweeps) + " sweeps\n" +
-                     pass_table(lines);
+                     " parameters, " + std::to_string(engine.actions.actions.size()) +
+                     " actions in " + std::to_string(lines.size()) +
+                     (lines.size() == 1 ? " pass" : " passes") + " forward and as many backward, " +
+                     std::to_string(passes.num_reads) + " derivatives read, " +
+                     std::to_string(engine.strings.strings.size()) + " Pauli strings in " +
+                     std::to_string(engine.single.sweeps.size()) + " sweeps\n" + pass_table(lines);
+  const std::size_t absorbed = d.whole->actions.actions.size() - engine.actions.actions.size();
+  if (absorbed)
+    text += "expectations: " + std::to_string(absorbed) +
+            " Clifford actions at the end act on the observables\n";
   if (!kernels.empty()) text += "kernels of their own: " + kernels + ", the others interpreted\n";
-  if (d.options.cuda_device >= 0 && d.actions.num_wires <= kMostBatchWires)
+  if (d.options.cuda_device >= 0 && engine.actions.num_wires <= kMostBatchWires)
     text += "batches: a team of threads for each set\n";
-  if (d.has_batch)
+  if (engine.has_batch)
     text += "batches: " + std::to_string(d.options.precision == Precision::kDouble ? 8 : 16) +
             " sets side by side in vectors\n";
   return text;

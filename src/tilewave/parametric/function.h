@@ -75,12 +75,13 @@ class Function {
   std::string explain() const;
 
  private:
+  struct Engine;
   struct Data;
   enum class Moves : std::uint8_t { kState, kTangents };
   template <class T, class F>
-  void run_sets(const Sets& sets, Moves moves, F f) const;
+  void run_sets(Engine& engine, const Sets& sets, Moves moves, F f) const;
   template <class F>
-  void dispatch(const Sets& sets, F f, Moves moves = Moves::kState) const;
+  void dispatch(Engine& engine, const Sets& sets, F f, Moves moves = Moves::kState) const;
   std::unique_ptr<Data> data_;
 };
 

@@ -17,6 +17,7 @@
 #include "tilewave/parametric/cuda/device_batch.h"
 #include "tilewave/parametric/cuda/device_run.h"
 #include "tilewave/parametric/function.h"
+#include "tilewave/parametric/plan/absorb.h"
 #include "tilewave/parametric/run.h"
 #include "tilewave/parametric/run_pool.h"
 #include "tilewave/runtime/threads.h"
@@ -36,11 +37,10 @@ void need_starts(const Sets& sets, int num_qubits, int num_threads);
 
 }  // namespace detail
 
-struct Function::Data {
-  FunctionOptions options;
+// Actions with observables, and what runs them.
+struct Function::Engine {
   Actions actions;
   Strings strings;
-  std::vector<bool> is_read;  // angles that depend on a parameter
   Program single, batch;
   bool has_batch = false;
 
@@ -61,17 +61,7 @@ struct Function::Data {
     }
   }
 
-  // Throws Error(kInput) where a value is not a finite number.
-  void need_finite(const Sets& sets) const {
-    constexpr std::size_t kMany = std::size_t{1} << 20;
-    const std::size_t p = actions.parameters.size(), count = sets.count * p;
-    const int threads = count > kMany ? runtime::resolve_num_threads(options.num_threads) : 1;
-    bool finite = true;
-#pragma omp parallel for reduction(&& : finite) num_threads(threads) if (threads > 1)
-    for (std::size_t k = 0; k < count; ++k) finite = finite && std::isfinite(sets.values[k]);
-    for (std::size_t b = 0; !finite && b < sets.count; ++b)
-      circuit::need_values(actions.parameters, {sets.values + b * p, p});
-  }
+  Engine(Observed of, const std::vector<bool>& is_read, const FunctionOptions& options);
 
   template <class T>
   std::unique_ptr<Run<T>> take(bool batches, int threads) {
@@ -80,18 +70,39 @@ struct Function::Data {
     });
   }
   template <class T>
-  std::unique_ptr<DeviceRun<T>> take_device_run() {
-    return kept<T>().on_device.take([&] {
-      return std::make_unique<DeviceRun<T>>(actions, strings, is_read, options.cuda_device);
-    });
+  std::unique_ptr<DeviceRun<T>> take_device_run(int device) {
+    return kept<T>().on_device.take(
+        [&] { return std::make_unique<DeviceRun<T>>(actions, strings, single, device); });
   }
+};
+
+struct Function::Data {
+  FunctionOptions options;
+  std::vector<bool> is_read;  // angles that depend on a parameter
+  std::unique_ptr<Engine> whole;
+  std::unique_ptr<Engine> shorter;  // null unless expectations are had with less: see absorb.h
+  Engine& for_expectations() { return shorter ? *shorter : *whole; }
+
+  // Throws Error(kInput) where a value is not a finite number.
+  void need_finite(const Sets& sets) const {
+    constexpr std::size_t kMany = std::size_t{1} << 20;
+    const std::vector<std::string>& parameters = whole->actions.parameters;
+    const std::size_t p = parameters.size(), count = sets.count * p;
+    const int threads = count > kMany ? runtime::resolve_num_threads(options.num_threads) : 1;
+    bool finite = true;
+#pragma omp parallel for reduction(&& : finite) num_threads(threads) if (threads > 1)
+    for (std::size_t k = 0; k < count; ++k) finite = finite && std::isfinite(sets.values[k]);
+    for (std::size_t b = 0; !finite && b < sets.count; ++b)
+      circuit::need_values(parameters, {sets.values + b * p, p});
+  }
+
   // f(run) of the precision that was asked for.
   template <class F>
-  void with_device_run(F f) {
+  void with_device_run(Engine& engine, F f) {
     const auto call = [&]<class T>(T) {
-      auto run = take_device_run<T>();
+      auto run = engine.take_device_run<T>(options.cuda_device);
       f(*run);
-      kept<T>().on_device.give(std::move(run));
+      engine.kept<T>().on_device.give(std::move(run));
     };
     options.precision == Precision::kDouble ? call(double{}) : call(float{});
   }
@@ -100,17 +111,18 @@ struct Function::Data {
   // what is asked of them.
   bool runs_device_batch(const Sets& sets, BatchCall call) {
     if (options.cuda_device < 0 || std::max(sets.count, sets.all) < 2 ||
-        actions.num_wires > kMostBatchWires)
+        whole->actions.num_wires > kMostBatchWires)
       return false;
-    detail::need_starts(sets, actions.num_wires, options.num_threads);
+    detail::need_starts(sets, whole->actions.num_wires, options.num_threads);
     call.values = sets.values;
     call.sets = sets.count;
     call.initial = sets.initial;
     call.shares_initial = sets.shares_initial;
     const auto run_as = [&]<class T>(T) {
-      Pool<DeviceBatch<T>>& pool = kept<T>().batch_on_device;
+      Pool<DeviceBatch<T>>& pool = whole->kept<T>().batch_on_device;
       auto run = pool.take([&] {
-        return std::make_unique<DeviceBatch<T>>(actions, strings, is_read, options.cuda_device);
+        return std::make_unique<DeviceBatch<T>>(whole->actions, whole->strings, is_read,
+                                                options.cuda_device);
       });
       const bool finite = run->run(call);
       pool.give(std::move(run));
@@ -124,11 +136,11 @@ struct Function::Data {
 // Calls f(run, first, count) with a run that has moved forward, for groups of sets; groups of a batch
 // side by side. Sets are numbered with their repeats; those of tangents are by one parameter each.
 template <class T, class F>
-void Function::run_sets(const Sets& sets, Moves moves, F f) const {
-  Data& d = *data_;
+void Function::run_sets(Engine& engine, const Sets& sets, Moves moves, F f) const {
+  const Data& d = *data_;
   const std::size_t p = num_parameters(), all = sets.count * sets.repeats;
   d.need_finite(sets);
-  detail::need_starts(sets, d.actions.num_wires, d.options.num_threads);
+  detail::need_starts(sets, engine.actions.num_wires, d.options.num_threads);
   const auto start = [&](auto& run, std::size_t first, std::size_t count) {
     std::vector<double> repeated;
     for (std::size_t k = first; sets.repeats > 1 && k < first + count; ++k) {
@@ -152,24 +164,25 @@ void Function::run_sets(const Sets& sets, Moves moves, F f) const {
     run.forward_from_state();
   };
   if (d.options.cuda_device >= 0) {
-    auto run = d.take_device_run<T>();
+    auto run = engine.take_device_run<T>(d.options.cuda_device);
     for (std::size_t b = 0; b < all; ++b) {
       start(*run, b, 1);
       f(*run, b, std::size_t{1});
     }
     run->rest();
-    d.kept<T>().on_device.give(std::move(run));
+    engine.kept<T>().on_device.give(std::move(run));
     return;
   }
   const int threads = runtime::resolve_num_threads(d.options.num_threads);
-  if (!d.has_batch || std::max(sets.count, sets.all) * sets.repeats < detail::kLeastBatch) {
+  if (!engine.has_batch || std::max(sets.count, sets.all) * sets.repeats < detail::kLeastBatch) {
     // threads that share one small state cost more than they save
-    auto run = d.take<T>(false, d.actions.num_wires <= detail::kOneThreadWires ? 1 : threads);
+    auto run =
+        engine.take<T>(false, engine.actions.num_wires <= detail::kOneThreadWires ? 1 : threads);
     for (std::size_t b = 0; b < all; ++b) {
       start(*run, b, 1);
       f(*run, b, std::size_t{1});
     }
-    d.kept<T>().single.give(std::move(run));
+    engine.kept<T>().single.give(std::move(run));
     return;
   }
   const std::size_t lanes = cpu::kLanes<T>, groups = (all + lanes - 1) / lanes;
@@ -194,7 +207,7 @@ void Function::run_sets(const Sets& sets, Moves moves, F f) const {
         if (!failure) failure = std::current_exception();
       }
     };
-    guarded([&] { run = d.take<T>(true, 1); });
+    guarded([&] { run = engine.take<T>(true, 1); });
     for (std::size_t first = 0; first < groups; first += detail::kGroupsBetweenStops) {
       const auto end =
           static_cast<std::int64_t>(std::min(groups, first + detail::kGroupsBetweenStops));
@@ -210,17 +223,17 @@ void Function::run_sets(const Sets& sets, Moves moves, F f) const {
 #pragma omp barrier
       if (stops) break;  // all or none: it changes behind the next loop's barrier at the earliest
     }
-    if (run) guarded([&] { d.kept<T>().batch.give(std::move(run)); });
+    if (run) guarded([&] { engine.kept<T>().batch.give(std::move(run)); });
   }
   if (failure) std::rethrow_exception(failure);
 }
 
 template <class F>
-void Function::dispatch(const Sets& sets, F f, Moves moves) const {
+void Function::dispatch(Engine& engine, const Sets& sets, F f, Moves moves) const {
   if (data_->options.precision == Precision::kDouble) {
-    run_sets<double>(sets, moves, f);
+    run_sets<double>(engine, sets, moves, f);
   } else {
-    run_sets<float>(sets, moves, f);
+    run_sets<float>(engine, sets, moves, f);
   }
 }
 

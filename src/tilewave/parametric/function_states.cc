@@ -16,26 +16,26 @@ void Function::states(const Sets& sets, std::complex<double>* out) const {
   BatchCall call;
   call.states = out;
   if (data_->runs_device_batch(sets, call)) return;
-  dispatch(sets, [&](auto& run, std::size_t first, std::size_t count) {
+  dispatch(*data_->whole, sets, [&](auto& run, std::size_t first, std::size_t count) {
     for (std::size_t lane = 0; lane < count; ++lane)
       run.get_state(lane, out + ((first + lane) << num_qubits()));
   });
 }
 
 void Function::state_vjp(const Sets& sets, const std::complex<double>* g, double* gradient) const {
-  Data& d = *data_;
+  Engine& engine = *data_->whole;
   BatchCall call;
   call.g = g;
   call.gradient = gradient;
-  if (d.runs_device_batch(sets, call)) return;
-  dispatch(sets, [&](auto& run, std::size_t first, std::size_t count) {
+  if (data_->runs_device_batch(sets, call)) return;
+  dispatch(engine, sets, [&](auto& run, std::size_t first, std::size_t count) {
     std::vector<const std::complex<double>*> of_lanes;
     for (std::size_t k = first; k < first + count; ++k) of_lanes.push_back(g + (k << num_qubits()));
     run.set_lams(of_lanes);
-    const std::vector<circuit::AffineTerm>& global = d.actions.global_phase.terms;
+    const std::vector<circuit::AffineTerm>& global = engine.actions.global_phase.terms;
     std::vector<double> re(detail::lanes_of(run)), im(detail::lanes_of(run));
     if (!global.empty()) run.dot(re, im);
-    detail::chain(run, d.actions, first, count, gradient);
+    detail::chain(run, engine.actions, first, count, gradient);
     for (const circuit::AffineTerm& t : global) {
       for (std::size_t lane = 0; lane < count; ++lane)
         gradient[(first + lane) * num_parameters() + t.parameter] -= 2 * t.coefficient * im[lane];
@@ -90,7 +90,7 @@ void Function::probabilities(const Sets& sets, std::span<const std::uint32_t> qu
   const Outcomes outcome(num_qubits(), qubits);
   const std::size_t size = std::size_t{1} << num_qubits(),
                     outcomes = std::size_t{1} << qubits.size();
-  dispatch(sets, [&](auto& run, std::size_t first, std::size_t count) {
+  dispatch(*data_->whole, sets, [&](auto& run, std::size_t first, std::size_t count) {
     std::vector<std::complex<double>> state(size);
     for (std::size_t lane = 0; lane < count; ++lane) {
       run.get_state(lane, state.data());
@@ -109,7 +109,7 @@ void Function::samples(const Sets& sets, std::uint64_t shots, std::uint64_t seed
   call.seed = seed;
   call.first_set = sets.first;
   if (shots <= kMostBatchShots && data_->runs_device_batch(sets, call)) return;
-  dispatch(sets, [&](auto& run, std::size_t first, std::size_t count) {
+  dispatch(*data_->whole, sets, [&](auto& run, std::size_t first, std::size_t count) {
     std::vector<std::complex<double>> state(std::size_t{1} << num_qubits());
     std::vector<double> sums(state.size());
     for (std::size_t lane = 0; lane < count; ++lane) {

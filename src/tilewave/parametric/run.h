@@ -21,12 +21,6 @@
 
 namespace tilewave::parametric {
 
-/// Passes and sweeps, for states by themselves or for batches.
-struct Program {
-  Passes passes;
-  std::vector<StringSweep> sweeps;
-};
-
 template <class T>
 class Run {
  public:

@@ -23,11 +23,6 @@ namespace tilewave::parametric {
 
 using namespace device;  // kernels, and what they work on
 
-namespace {
-// What is compiled as one kernel: its code is within the instruction cache, and made in seconds.
-constexpr std::size_t kMostPassCost = 200;
-}  // namespace
-
 template <class T>
 struct DeviceRun<T>::Data {
   using A = Amplitude<T>;
@@ -35,13 +30,12 @@ struct DeviceRun<T>::Data {
 
   Actions actions;
   Strings strings;
+  Program planned;
   StageProgram program, back;  // the same passes, other registers
-  std::vector<StringSweep> sweeps;
-  int index;  // of the device
+  int index;                   // of the device
   std::uint32_t multiprocessors = 1;
   cuda::Stream stream;
   std::optional<DeviceProgram<T>> program_there, back_there;
-  std::vector<bool> is_read;
   std::map<std::pair<const void*, std::size_t>, std::uint32_t> blocks_known;
   double spent_s[2] = {}, swept_s[2] = {};  // forward and back; without lam and with it
   std::optional<CompiledRun<T, false>> compiled;
@@ -54,18 +48,16 @@ struct DeviceRun<T>::Data {
   bool from_zero = true;
   std::vector<double> lam_dot;  // Re and Im of <lam|psi>, where they are known
 
-  Data(const Actions& of, const Strings& s, const std::vector<bool>& read, int device)
-      : actions(of), strings(s), index(device), is_read(read) {
+  Data(const Actions& of, const Strings& s, const Program& p, int device)
+      : actions(of), strings(s), planned(p), index(device) {
     use();
     const cudaDeviceProp properties = properties_of(index);
     multiprocessors = static_cast<std::uint32_t>(properties.multiProcessorCount);
     actions.num_wires = std::max(actions.num_wires, kRow);  // further wires stay |0>
-    const Passes planned = make_passes(actions, 0, kRow, is_read, kMostPassCost);
-    program = make_stages(planned, {Shape<T, false>::kReg, kBankBits<T>,
-                                    free_shared_bytes<T, false>(properties), false, true});
-    back = make_stages(planned,
+    program = make_stages(planned.passes, {Shape<T, false>::kReg, kBankBits<T>,
+                                           free_shared_bytes<T, false>(properties), false, true});
+    back = make_stages(planned.passes,
                        {S::kReg, kBankBits<T>, free_shared_bytes<T, true>(properties), true, true});
-    sweeps = make_sweeps(strings, planned, kKeptLowWires);
     program_there.emplace(program, stream);
     back_there.emplace(back, stream);
     share.assign(actions.angles.size(), 1.0);
@@ -114,8 +106,7 @@ struct DeviceRun<T>::Data {
     if (own) return;
     spent_s[kBack] += seconds;
     if (!is_worth(spent_s[kBack] / static_cast<double>(program.passes.size() + 1))) return;
-    own.emplace(make_passes(actions, 0, kRow, is_read, kMostPassCost), use(), properties_of(index),
-                stream);
+    own.emplace(planned.passes, use(), properties_of(index), stream);
     own->bind(factors.data(), stream);
   }
 
@@ -227,6 +218,7 @@ struct DeviceRun<T>::Data {
   template <bool kLam>
   void run_sweeps(KeptSweeps<T>& kept, const StringWeights& weights, std::uint32_t num_sums,
                   std::vector<double>& out) {
+    const std::vector<StringSweep>& sweeps = planned.sweeps;
     kept.keep(sweeps, weights, num_sums, stream);
     const runtime::Timer timer;
     cuda::check(cuda::driver().fill(kept.totals.data(), 0, kept.totals.count() * sizeof(double),
@@ -291,10 +283,10 @@ struct DeviceRun<T>::Data {
 };
 
 template <class T>
-DeviceRun<T>::DeviceRun(const Actions& actions, const Strings& strings,
-                        const std::vector<bool>& is_read, int device) {
+DeviceRun<T>::DeviceRun(const Actions& actions, const Strings& strings, const Program& program,
+                        int device) {
   cuda::use_device(device);
-  data_ = std::make_unique<Data>(actions, strings, is_read, device);
+  data_ = std::make_unique<Data>(actions, strings, program, device);
 }
 template <class T>
 DeviceRun<T>::~DeviceRun() = default;
@@ -316,10 +308,6 @@ void DeviceRun<T>::rest() {
 template <class T>
 const StageProgram& DeviceRun<T>::program() const {
   return data_->program;
-}
-template <class T>
-std::size_t DeviceRun<T>::num_sweeps() const {
-  return data_->sweeps.size();
 }
 
 template <class T>
@@ -389,7 +377,7 @@ template <class T>
 void DeviceRun<T>::make_lam(std::span<const double> weights) {
   Data& d = *data_;
   d.need_states(2);
-  if (d.sweeps.empty()) d.clear(d.lam, d.num_amplitudes());
+  if (d.planned.sweeps.empty()) d.clear(d.lam, d.num_amplitudes());
   StringWeights of_string(weights.size());
   for (std::size_t j = 0; j < weights.size(); ++j) of_string[j].push_back({0, weights[j]});
   d.template run_sweeps<true>(d.of_lam, of_string, 1, d.lam_dot);

@@ -18,17 +18,15 @@ namespace tilewave::parametric {
 template <class T>
 class DeviceRun {
  public:
-  /// Takes no memory for states yet. Throws Error(kResources) without such a device. `is_read`: the
-  /// angles whose derivatives are asked for.
-  DeviceRun(const Actions& actions, const Strings& strings, const std::vector<bool>& is_read,
-            int device);
+  /// Takes no memory for states yet. Throws Error(kResources) without such a device. The program's
+  /// tiles are of kDeviceRowBits.
+  DeviceRun(const Actions& actions, const Strings& strings, const Program& program, int device);
   ~DeviceRun();
 
   static constexpr int num_lanes() { return 1; }
   static constexpr bool is_batch() { return false; }
   std::span<const std::uint32_t> read_angles() const;  ///< the angle of each derivative
   const StageProgram& program() const;
-  std::size_t num_sweeps() const;  ///< over the state, for the observables
   /// How many passes forward and back, and sweeps, run as kernels of their own by now, in words.
   std::string kernels() const;
 

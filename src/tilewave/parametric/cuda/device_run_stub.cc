@@ -10,7 +10,7 @@ struct DeviceRun<T>::Data {
 };
 
 template <class T>
-DeviceRun<T>::DeviceRun(const Actions&, const Strings&, const std::vector<bool>&, int) {
+DeviceRun<T>::DeviceRun(const Actions&, const Strings&, const Program&, int) {
   throw NoCudaError();
 }
 template <class T>
@@ -26,10 +26,6 @@ const StageProgram& DeviceRun<T>::program() const {
 template <class T>
 std::string DeviceRun<T>::kernels() const {
   return "";
-}
-template <class T>
-std::size_t DeviceRun<T>::num_sweeps() const {
-  return 0;
 }
 template <class T>
 void DeviceRun<T>::rest() {}

@@ -12,7 +12,7 @@ namespace tilewave::parametric::device {
 
 // Tiles of 2^12 amplitudes. As many of them in each thread's registers as 128 registers hold, which
 // leaves one block of 512 threads on a multiprocessor, or two of 256.
-constexpr int kRow = 12;
+constexpr int kRow = kDeviceRowBits;
 template <class T, bool kBack>
 struct Shape {
   static constexpr int kReg = sizeof(T) == 8 && kBack ? 3 : 4;

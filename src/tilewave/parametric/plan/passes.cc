@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
@@ -12,14 +13,19 @@
 namespace tilewave::parametric {
 namespace {
 
+// A search costs some 10 ms a pass, which a state of so many wires earns back in a few runs.
+constexpr int kLeastSearchedWires = 22;
+constexpr std::size_t kBeamWidth = 16;
+constexpr double kMostWork = 1e6;  // states for a unit of work: a pass does as much as it can
+
 Touch touch_of(const Action& a) { return {a.moved, a.moved | a.mask}; }
 
 class Scheduler {
  public:
   Scheduler(const Actions& actions, int lane_bits, int row_bits, const std::vector<bool>& is_read,
-            std::size_t most_cost)
+            std::size_t most_cost, int least_wires)
       : actions_(actions), is_read_(is_read), most_cost_(most_cost) {
-    out_.num_wires = std::max(actions.num_wires, lane_bits + 1);
+    out_.num_wires = std::max({actions.num_wires, lane_bits + 1, least_wires});
     out_.lane_bits = lane_bits;
     out_.row_bits = std::min(row_bits, out_.num_wires - lane_bits);
     all_ = low_mask(out_.num_wires);
@@ -30,14 +36,12 @@ class Scheduler {
   Passes run() {
     std::vector<std::uint32_t> left(actions_.actions.size());
     for (std::size_t k = 0; k < left.size(); ++k) left[k] = static_cast<std::uint32_t>(k);
-    do {
-      const std::uint64_t active = choose(left);
+    for (const std::uint64_t active : choose(left)) {
       std::vector<std::uint32_t> taken, rest;
       split(left, active, &taken, &rest);
-      TW_CHECK(left.empty() || !taken.empty(), "every pass runs some action");
       emit(active, taken);
       left = std::move(rest);
-    } while (!left.empty());
+    }
     out_.zeros = zeros_;
     out_.num_reads = static_cast<std::uint32_t>(out_.read_angle.size());
     return std::move(out_);
@@ -70,12 +74,11 @@ class Scheduler {
     return work;
   }
 
-  std::uint64_t choose(const std::vector<std::uint32_t>& left) const {
-    if (most_active() >= out_.num_wires) return all_;
-    std::uint64_t best = 0;
-    std::size_t best_work = 0;
+  // The wires of a pass for what is left, grown from several wires by what runs with one more.
+  std::vector<std::uint64_t> candidates(const std::vector<std::uint32_t>& left, int step) const {
+    if (most_active() >= out_.num_wires) return {all_};
+    std::vector<std::uint64_t> found;
     // matrices need their wires together, so the first that waits may always begin
-    const int step = std::max(1, out_.num_wires / 8);
     for (int start = -1; start < out_.num_wires; start += step) {
       std::uint64_t active = always_;
       if (start < 0 && !left.empty()) {
@@ -86,7 +89,6 @@ class Scheduler {
         active |= bit(start);
       }
       if (std::popcount(active) > most_active()) continue;
-      std::size_t work = split(left, active, nullptr, nullptr);
       while (std::popcount(active) < most_active()) {
         std::uint64_t next = 0;
         std::size_t next_work = 0;
@@ -98,13 +100,72 @@ class Scheduler {
           next_work = more;
         }
         active |= next;
-        work = next_work;
       }
-      if (best && work <= best_work) continue;
-      best = active;
-      best_work = work;
+      found.push_back(active);
     }
-    return best;
+    return found;
+  }
+
+  struct Plan {
+    std::vector<std::uint32_t> left;  // what has not run
+    std::size_t work = 0;             // that has run
+    std::uint64_t zeros = 0;          // wires that are still |0>
+    double moved = 0;                 // how many states were read and written
+    std::vector<std::uint64_t> passes;
+  };
+
+  Plan longer(const Plan& plan, std::uint64_t active) const {
+    Plan next = plan;
+    next.left.clear();
+    std::vector<std::uint32_t> taken;
+    next.work += split(plan.left, active, &taken, &next.left);
+    for (const std::uint32_t k : taken) next.zeros &= ~actions_.actions[k].moved;
+    for (const std::uint64_t zeros : {plan.zeros, next.zeros})
+      next.moved += std::ldexp(1.0, -std::popcount(zeros));
+    next.passes.push_back(active);
+    return next;
+  }
+
+  // A beam search for the passes that move the least: plans grow by a pass at a time, and those stay
+  // whose states moved and work left, at `states_each` for a unit of work, are the least.
+  Plan search(const Plan& start, std::size_t width, int step, double states_each) const {
+    std::vector<Plan> plans{start};
+    do {
+      std::vector<Plan> grown;
+      for (const Plan& plan : plans) {
+        if (plan.left.empty() && !plan.passes.empty()) {
+          grown.push_back(plan);
+          continue;
+        }
+        for (const std::uint64_t active : candidates(plan.left, step)) {
+          Plan next = longer(plan, active);
+          if (next.left.size() < plan.left.size() || plan.left.empty())
+            grown.push_back(std::move(next));
+        }
+      }
+      TW_CHECK(!grown.empty(), "every pass runs some action");
+      const auto cost = [&](const Plan& plan) {
+        return plan.moved - states_each * static_cast<double>(plan.work);
+      };
+      std::stable_sort(grown.begin(), grown.end(), [&](const Plan& a, const Plan& b) {
+        return cost(a) != cost(b) ? cost(a) < cost(b) : a.left < b.left;
+      });
+      const auto same = [](const Plan& a, const Plan& b) { return a.left == b.left; };
+      grown.erase(std::unique(grown.begin(), grown.end(), same), grown.end());
+      if (grown.size() > width) grown.resize(width);
+      plans = std::move(grown);
+    } while (!plans.front().left.empty());
+    return std::move(plans.front());
+  }
+
+  // The wires of every pass.
+  std::vector<std::uint64_t> choose(const std::vector<std::uint32_t>& all) const {
+    const Plan start{all, 0, zeros_, 0, {}};
+    Plan best = search(start, 1, std::max(1, out_.num_wires / 8), kMostWork);
+    if (out_.num_wires < kLeastSearchedWires || best.passes.size() < 2) return best.passes;
+    const double states_each = best.moved / static_cast<double>(best.work);
+    const Plan other = search(start, kBeamWidth, 1, states_each);
+    return (other.moved < best.moved ? other : best).passes;
   }
 
   // ---- a pass ----
@@ -206,8 +267,8 @@ Bits place_bits(std::uint64_t wires, std::uint64_t active, int lane_bits) {
 }
 
 Passes make_passes(const Actions& actions, int lane_bits, int row_bits,
-                   const std::vector<bool>& is_read, std::size_t most_cost) {
-  return Scheduler(actions, lane_bits, row_bits, is_read, most_cost).run();
+                   const std::vector<bool>& is_read, std::size_t most_cost, int least_wires) {
+  return Scheduler(actions, lane_bits, row_bits, is_read, most_cost, least_wires).run();
 }
 
 }  // namespace tilewave::parametric

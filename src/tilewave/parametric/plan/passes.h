@@ -78,9 +78,16 @@ Bits place_bits(std::uint64_t wires, std::uint64_t active, int lane_bits);
 /// No pass is longer than any other limit has it.
 constexpr std::size_t kAnyLength = ~std::size_t{0};
 
+/// On a CUDA device: bits of a tile's row, and the longest pass, whose own kernel is within the
+/// instruction cache and made in seconds.
+constexpr int kDeviceRowBits = 12;
+constexpr std::size_t kMostDeviceCost = 200;
+
 /// Of a state by itself (lane_bits > 0) or of batches; `row_bits` of a tile at most. Angles for which
 /// `is_read` holds get reads. `most_cost`: of a pass, a rotation or matrix counting 4, others 1.
+/// `least_wires`: of the state, whose further wires stay |0>.
 Passes make_passes(const Actions& actions, int lane_bits, int row_bits,
-                   const std::vector<bool>& is_read, std::size_t most_cost = kAnyLength);
+                   const std::vector<bool>& is_read, std::size_t most_cost = kAnyLength,
+                   int least_wires = 0);
 
 }  // namespace tilewave::parametric

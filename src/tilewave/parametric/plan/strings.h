@@ -45,4 +45,10 @@ Strings make_strings(const std::vector<circuit::PauliSum>& observables,
 /// the passes, which number the processes that share a state: they are bits of `flip_outer`.
 std::vector<StringSweep> make_sweeps(const Strings& strings, const Passes& passes, int kept = 0);
 
+/// Passes and sweeps, for states by themselves or for batches.
+struct Program {
+  Passes passes;
+  std::vector<StringSweep> sweeps;
+};
+
 }  // namespace tilewave::parametric
