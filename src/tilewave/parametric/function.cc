@@ -51,20 +51,25 @@ constexpr int kTileRowBits = 11;  // 256 KiB of each state in a tile
 Function::Engine::Engine(Observed of, const std::vector<bool>& is_read,
                          const FunctionOptions& options)
     : actions(std::move(of.actions)), strings(std::move(of.strings)) {
+  plan(is_read, options, false);
+  has_batch = options.cuda_device < 0 && actions.num_wires <= detail::kBatchWires;
+  if (!has_batch) return;
+  batch.passes = make_passes(actions, 0, actions.num_wires, is_read);
+  batch.sweeps = make_sweeps(strings, batch.passes);
+}
+
+void Function::Engine::plan(const std::vector<bool>& is_read, const FunctionOptions& options,
+                            bool searches) {
   if (options.cuda_device >= 0) {
-    single.passes =
-        make_passes(actions, 0, kDeviceRowBits, is_read, kMostDeviceCost, kDeviceRowBits);
+    single.passes = make_passes(actions, 0, kDeviceRowBits, is_read,
+                                {kMostDeviceCost, kDeviceRowBits, searches});
     single.sweeps = make_sweeps(strings, single.passes, kKeptLowWires);
     return;
   }
   const int lane_bits = options.precision == Precision::kDouble ? 3 : 4;
   const int row_bits = options.tile_row_bits > 0 ? options.tile_row_bits : kTileRowBits;
-  single.passes = make_passes(actions, lane_bits, row_bits, is_read);
+  single.passes = make_passes(actions, lane_bits, row_bits, is_read, {.searches = searches});
   single.sweeps = make_sweeps(strings, single.passes);
-  has_batch = actions.num_wires <= detail::kBatchWires;
-  if (!has_batch) return;
-  batch.passes = make_passes(actions, 0, actions.num_wires, is_read);
-  batch.sweeps = make_sweeps(strings, batch.passes);
 }
 
 Function::Function(const circuit::Circuit& circuit,
@@ -89,6 +94,9 @@ Function::Function(const circuit::Circuit& circuit,
       if (states_moved(shorter->single) < states_moved(d.for_expectations().single))
         d.shorter = std::move(shorter);
     }
+    // by greedy plans so far
+    if (whole.actions.num_wires >= kLeastSearchedWires)
+      d.for_expectations().plan(d.is_read, options, true);
   }
   if (options.cuda_device >= 0)
     d.with_device_run(d.for_expectations(), [](auto&) {});  // what fails does so here

@@ -62,6 +62,7 @@ struct Function::Engine {
   }
 
   Engine(Observed of, const std::vector<bool>& is_read, const FunctionOptions& options);
+  void plan(const std::vector<bool>& is_read, const FunctionOptions& options, bool searches);
 
   template <class T>
   std::unique_ptr<Run<T>> take(bool batches, int threads) {

@@ -158,7 +158,7 @@ TEST(Absorb, large_states_move_less) {
   const Actions actions = lower(c);
   const auto plan = [&](const Actions& of, const Strings& strings) {
     Program program{make_passes(of, 0, kDeviceRowBits, std::vector<bool>(of.angles.size(), true),
-                                kMostDeviceCost),
+                                {.most_cost = kMostDeviceCost}),
                     {}};
     program.sweeps = make_sweeps(strings, program.passes, kKeptLowWires);
     return states_moved(program);

@@ -29,7 +29,7 @@ TEST(PassSource, has_every_operation_and_derivative) {
     const Circuit c = random_circuit(random, 14, 12, 20);
     Actions actions = lower(c);
     const std::vector<bool> reads(actions.angles.size(), true);
-    const Passes passes = make_passes(actions, 0, 12, reads, 200);
+    const Passes passes = make_passes(actions, 0, 12, reads, {.most_cost = 200});
     for (const bool back : {false, true}) {
       const StageProgram p = make_stages(passes, {4, 3, 30000, back, true, true});
       for (std::size_t k = 0; k < p.passes.size(); ++k) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <set>
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
@@ -13,8 +14,6 @@
 namespace tilewave::parametric {
 namespace {
 
-// A search costs some 10 ms a pass, which a state of so many wires earns back in a few runs.
-constexpr int kLeastSearchedWires = 22;
 constexpr std::size_t kBeamWidth = 16;
 constexpr double kMostWork = 1e6;  // states for a unit of work: a pass does as much as it can
 
@@ -23,9 +22,9 @@ Touch touch_of(const Action& a) { return {a.moved, a.moved | a.mask}; }
 class Scheduler {
  public:
   Scheduler(const Actions& actions, int lane_bits, int row_bits, const std::vector<bool>& is_read,
-            std::size_t most_cost, int least_wires)
-      : actions_(actions), is_read_(is_read), most_cost_(most_cost) {
-    out_.num_wires = std::max({actions.num_wires, lane_bits + 1, least_wires});
+            const PassOptions& options)
+      : actions_(actions), is_read_(is_read), options_(options) {
+    out_.num_wires = std::max({actions.num_wires, lane_bits + 1, options.least_wires});
     out_.lane_bits = lane_bits;
     out_.row_bits = std::min(row_bits, out_.num_wires - lane_bits);
     all_ = low_mask(out_.num_wires);
@@ -57,7 +56,7 @@ class Scheduler {
     std::size_t work = 0, cost = 0;
     for (const std::uint32_t k : left) {
       const Action& a = actions_.actions[k];
-      if (cost < most_cost_ && !(a.moved & ~active) && waiting.lets(touch_of(a))) {
+      if (cost < options_.most_cost && !(a.moved & ~active) && waiting.lets(touch_of(a))) {
         work += a.kind == ActionKind::kPhase ? 1 : 4;
         cost += a.kind == ActionKind::kPhase || a.kind == ActionKind::kFlip ? 1 : 4;
         if (taken) taken->push_back(k);
@@ -66,7 +65,7 @@ class Scheduler {
       waiting.add(touch_of(a));
       if (rest) {
         rest->push_back(k);
-      } else if (cost >= most_cost_ || (waiting.moved & active) == active ||
+      } else if (cost >= options_.most_cost || (waiting.moved & active) == active ||
                  !(~waiting.moved & all_)) {
         break;  // nothing later can run
       }
@@ -78,6 +77,7 @@ class Scheduler {
   std::vector<std::uint64_t> candidates(const std::vector<std::uint32_t>& left, int step) const {
     if (most_active() >= out_.num_wires) return {all_};
     std::vector<std::uint64_t> found;
+    std::set<std::uint64_t> seen;  // two that meet go on alike
     // matrices need their wires together, so the first that waits may always begin
     for (int start = -1; start < out_.num_wires; start += step) {
       std::uint64_t active = always_;
@@ -89,7 +89,8 @@ class Scheduler {
         active |= bit(start);
       }
       if (std::popcount(active) > most_active()) continue;
-      while (std::popcount(active) < most_active()) {
+      bool meets = false;
+      while (!meets && std::popcount(active) < most_active()) {
         std::uint64_t next = 0;
         std::size_t next_work = 0;
         for (int w = 0; w < out_.num_wires; ++w) {
@@ -100,8 +101,9 @@ class Scheduler {
           next_work = more;
         }
         active |= next;
+        meets = !seen.insert(active).second;
       }
-      found.push_back(active);
+      if (!meets) found.push_back(active);
     }
     return found;
   }
@@ -162,7 +164,8 @@ class Scheduler {
   std::vector<std::uint64_t> choose(const std::vector<std::uint32_t>& all) const {
     const Plan start{all, 0, zeros_, 0, {}};
     Plan best = search(start, 1, std::max(1, out_.num_wires / 8), kMostWork);
-    if (out_.num_wires < kLeastSearchedWires || best.passes.size() < 2) return best.passes;
+    if (!options_.searches || out_.num_wires < kLeastSearchedWires || best.passes.size() < 2)
+      return best.passes;
     const double states_each = best.moved / static_cast<double>(best.work);
     const Plan other = search(start, kBeamWidth, 1, states_each);
     return (other.moved < best.moved ? other : best).passes;
@@ -251,7 +254,7 @@ class Scheduler {
 
   const Actions& actions_;
   const std::vector<bool>& is_read_;
-  const std::size_t most_cost_;
+  const PassOptions options_;
   Passes out_;
   std::uint64_t all_, always_, rows_ = 0, zeros_;
 };
@@ -267,8 +270,8 @@ Bits place_bits(std::uint64_t wires, std::uint64_t active, int lane_bits) {
 }
 
 Passes make_passes(const Actions& actions, int lane_bits, int row_bits,
-                   const std::vector<bool>& is_read, std::size_t most_cost, int least_wires) {
-  return Scheduler(actions, lane_bits, row_bits, is_read, most_cost, least_wires).run();
+                   const std::vector<bool>& is_read, const PassOptions& options) {
+  return Scheduler(actions, lane_bits, row_bits, is_read, options).run();
 }
 
 }  // namespace tilewave::parametric

@@ -83,11 +83,18 @@ constexpr std::size_t kAnyLength = ~std::size_t{0};
 constexpr int kDeviceRowBits = 12;
 constexpr std::size_t kMostDeviceCost = 200;
 
+/// A search costs some 10 ms a pass, which a state of so many wires earns back in a few runs.
+constexpr int kLeastSearchedWires = 22;
+
+struct PassOptions {
+  std::size_t most_cost = kAnyLength;  ///< of a pass, a rotation or matrix counting 4, others 1
+  int least_wires = 0;                 ///< of the state, whose further wires stay |0>
+  bool searches = true;  ///< of kLeastSearchedWires or more, for less than a greedy plan moves
+};
+
 /// Of a state by itself (lane_bits > 0) or of batches; `row_bits` of a tile at most. Angles for which
-/// `is_read` holds get reads. `most_cost`: of a pass, a rotation or matrix counting 4, others 1.
-/// `least_wires`: of the state, whose further wires stay |0>.
+/// `is_read` holds get reads.
 Passes make_passes(const Actions& actions, int lane_bits, int row_bits,
-                   const std::vector<bool>& is_read, std::size_t most_cost = kAnyLength,
-                   int least_wires = 0);
+                   const std::vector<bool>& is_read, const PassOptions& options = {});
 
 }  // namespace tilewave::parametric
