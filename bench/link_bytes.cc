@@ -11,10 +11,12 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <cupti.h>
+#include <cxxabi.h>
 
 namespace {
 
@@ -65,6 +67,21 @@ const char* copy_name(std::uint8_t kind) {
     default:
       return "other copies";
   }
+}
+
+// The name of a kernel without the types of its arguments and its namespaces.
+std::string kernel_name(const char* mangled) {
+  int status = 0;
+  char* const words = abi::__cxa_demangle(mangled, nullptr, nullptr, &status);
+  std::string name = words ? words : mangled;
+  std::free(words);
+  for (const std::string_view part : {"(anonymous namespace)::", "void "}) {
+    for (auto at = name.find(part); at != name.npos; at = name.find(part))
+      name.erase(at, part.size());
+  }
+  if (words) name = name.substr(0, name.find('('));
+  const auto arguments = name.find('<'), space = name.rfind("::", arguments);
+  return space == name.npos ? name : name.substr(space + 2);
 }
 
 void note(const CUpti_Activity* record) {
@@ -136,7 +153,7 @@ void print() {
     const auto& [name, sum] = kernels[k];
     std::fprintf(stderr, "%-16s %10llu %18s %12.3f  %s\n", "",
                  static_cast<unsigned long long>(sum.count), "", static_cast<double>(sum.ns) * 1e-6,
-                 name.substr(0, kMostLetters).c_str());
+                 kernel_name(name.c_str()).substr(0, kMostLetters).c_str());
   }
   if (s.dropped > 0)
     std::fprintf(stderr, "link_bytes: %llu records were lost: the sums are too small\n",

@@ -156,24 +156,36 @@ __global__ void __launch_bounds__(kThreads, 8)
   const std::uint64_t first_word = out.done / 32;
   const std::uint64_t at = first_word + std::uint64_t{blockIdx.x / tiles} * kTurnUnits;
   const std::uint64_t all = out.done + rows.count;
+  std::uint32_t v[kTurnUnits];
 #pragma unroll
   for (std::uint32_t u = 0; u < kTurnUnits; ++u) {
-    if (32 * (at + u) >= all) return;
     const std::uint64_t s = 32 * (at + u) + lane;
-    std::uint32_t v = s >= out.done && s < all
-                          ? bits_at(rows.words + (s - out.done) * rows.stride_words,
-                                    static_cast<std::uint32_t>(bit), end)
-                          : 0;
+    v[u] = s >= out.done && s < all ? bits_at(rows.words + (s - out.done) * rows.stride_words,
+                                              static_cast<std::uint32_t>(bit), end)
+                                    : 0;
+  }
+#pragma unroll
+  for (std::uint32_t u = 0; u < kTurnUnits; ++u) {
     std::uint32_t mask = 0x0000FFFFu;
 #pragma unroll
     for (int width = 16; width; width >>= 1, mask ^= mask << width) {
-      const std::uint32_t other = __shfl_xor_sync(0xFFFFFFFFu, v, width);
-      v = lane & static_cast<std::uint32_t>(width) ? (v & ~mask) | ((other >> width) & mask)
-                                                   : (v & mask) | ((other << width) & ~mask);
+      const std::uint32_t other = __shfl_xor_sync(0xFFFFFFFFu, v[u], width);
+      v[u] = lane & static_cast<std::uint32_t>(width) ? (v[u] & ~mask) | ((other >> width) & mask)
+                                                      : (v[u] & mask) | ((other << width) & ~mask);
     }
-    if (bit + lane < end)
-      store_shots(out, 32 * word + lane, at + u, v,
-                  at + u == first_word ? static_cast<std::uint32_t>(out.done % 32) : 0);
+  }
+  if (bit + lane >= end) return;
+  const std::uint64_t line = 32 * word + lane;
+  const auto before = at == first_word ? static_cast<std::uint32_t>(out.done % 32) : 0;
+  if (!before && at % 4 == 0 && out.stride % 16 == 0 && 32 * (at + kTurnUnits) <= all) {
+    auto* const to = reinterpret_cast<uint4*>(out.rows + line * out.stride + 4 * at);
+    to[0] = {v[0], v[1], v[2], v[3]};
+    to[1] = {v[4], v[5], v[6], v[7]};
+    return;
+  }
+#pragma unroll
+  for (std::uint32_t u = 0; u < kTurnUnits; ++u) {
+    if (32 * (at + u) < all) store_shots(out, line, at + u, v[u], u == 0 ? before : 0);
   }
 }
 
