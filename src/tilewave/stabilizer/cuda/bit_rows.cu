@@ -38,7 +38,7 @@ constexpr int kTileWords = 8;  // 256 bits of 32 units at a time
 
 // Warp w: 32 bits of 32 units, each unit's square transposed in registers. The tile's rows of 32
 // bytes a shot leave together. Padding keeps both sides free of bank conflicts.
-__global__ void __launch_bounds__(32 * kTileWords)
+__global__ void __launch_bounds__(32 * kTileWords, 6)
     transpose_tiles(BitRows b, std::uint32_t* out, std::uint64_t stride_words) {
   __shared__ std::uint32_t tile[kTileWords][32 * 33 + 4];
   const std::uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -47,17 +47,18 @@ __global__ void __launch_bounds__(32 * kTileWords)
   const std::uint64_t first_unit = std::uint64_t{blockIdx.x / tiles} * 32;
   const std::uint64_t first_word = std::uint64_t{blockIdx.x % tiles} * kTileWords;
   std::uint32_t* const own = tile[warp];
-  for (std::uint32_t r = 0; r < 32; ++r) {
-    const std::uint64_t row = (first_word + warp) * 32 + r;
-    std::uint32_t v = 0;
-    if (row < b.num_rows) {
-      v = b.bits[row * b.pitch + first_unit + lane];
-      if (inverted(b, row)) v = ~v;
-    }
+  const std::uint64_t first_row = (first_word + warp) * 32;
+  const bool is_used = first_word + warp < stride_words;  // the same in a warp
+  const std::uint32_t* from = b.bits + first_row * b.pitch + first_unit + lane;
+  const std::uint32_t inverse = b.flips && is_used ? b.flips[first_row / 32] : 0;
+#pragma unroll 8  // so many reads under way
+  for (std::uint32_t r = 0; is_used && r < 32; ++r, from += b.pitch) {
+    std::uint32_t v = first_row + r < b.num_rows ? *from : 0;
+    if ((inverse >> r) & 1) v = ~v;
     own[r * 33 + lane] = v;
   }
   __syncwarp();
-  for (std::uint32_t unit = 0; unit < 32; ++unit) {
+  for (std::uint32_t unit = 0; is_used && unit < 32; ++unit) {
     std::uint32_t v = own[lane * 33 + unit];
     // Butterfly: exchange blocks of 16, 8, ... rows and columns.
     std::uint32_t mask = 0x0000FFFFu;
