@@ -3,6 +3,7 @@
 
 #include "tilewave/base/interrupt.h"
 #include "tilewave/stabilizer/cuda/gpu_rows.cuh"
+#include "tilewave/stabilizer/sampler_tuning.h"
 
 namespace tilewave::stabilizer {
 namespace {
@@ -49,6 +50,13 @@ std::vector<KeptStretch> GpuRows::stretches(const ShotRange& shots, std::uint64_
                    std::min(end, first + n * shots_) - first});
   }
   return out;
+}
+
+std::uint64_t GpuRows::blocks_to_keep() const {
+  const std::uint64_t blocks = std::max<std::uint64_t>(1, kGpuKeepBytes / (shots_ * stride_));
+  // Where to_copy_ blocks fill the device, a multiple of them.
+  const std::uint64_t wave = to_copy_ < at_once_ ? to_copy_ : 1;
+  return std::min(at_once_, (blocks + wave - 1) / wave * wave);
 }
 
 void GpuRows::need_kept() {
@@ -195,7 +203,7 @@ std::vector<DeviceShots> GpuRows::keep_rows(const ShotRange& shots,
     }
     done += count;
   };
-  const std::uint64_t kept = each_kept(shots, at_once_, take);
+  const std::uint64_t kept = each_kept(shots, blocks_to_keep(), take);
   for (DeviceShots& o : out) {
     o.rows = o.shots = kept;
     if (kept >= shots.count / 2) continue;
@@ -230,7 +238,7 @@ std::vector<DeviceShots> GpuRows::keep_bit_rows(const ShotRange& shots,
       turn_rows({rows, count, row_words()}, parts[k].first, parts[k].count, place(k), stream);
     done += count;
   };
-  const std::uint64_t kept = each_kept(shots, at_once_, take);
+  const std::uint64_t kept = each_kept(shots, blocks_to_keep(), take);
   for (std::size_t k = 0; k < parts.size(); ++k) {
     DeviceShots& o = out[k];
     o.shots = kept, o.rows = parts[k].count, o.row_bytes = (kept + 7) / 8;
@@ -253,22 +261,30 @@ std::vector<DeviceShots> GpuRows::keep_lists(const ShotRange& shots,
                                    ? 0
                                    : (shots.first + shots.count - 1) / shots_ + 1 - first;
   const std::shared_ptr<void> memory = pool_->take(blocks * shots_ * stride_);
+  for (DeviceShots& o : out) o.offsets = pool_->take((shots.count + 1) * sizeof(std::int64_t));
+  const auto offsets_of = [&](std::size_t k) {
+    return static_cast<std::int64_t*>(out[k].offsets.get());
+  };
   Takers take;
   const std::uint32_t* begin = nullptr;
+  std::uint64_t done = 0;
   take.all = static_cast<std::uint32_t*>(memory.get());
-  take.rows = [&](const std::uint32_t* rows, std::uint64_t, cudaStream_t) {
+  take.rows = [&](const std::uint32_t* rows, std::uint64_t count, cudaStream_t stream) {
     if (!begin) begin = rows;
+    for (std::size_t k = 0; k < parts.size(); ++k)
+      count_ones({rows, count, row_words()}, parts[k].first, parts[k].count,
+                 offsets_of(k) + 1 + done, stream);
+    done += count;
   };
-  const std::uint64_t kept = each_kept(shots, at_once_, take);
+  const std::uint64_t kept = each_kept(shots, blocks_to_keep(), take);
   const ShotRows rows{begin, kept, row_words()};
   const std::shared_ptr<void> scratch = pool_->take(list_scratch_bytes(kept));
   for (std::size_t k = 0; k < parts.size(); ++k) {
     const auto [bit, bits] = parts[k];
     DeviceShots& o = out[k];
     o.shots = kept;
-    o.offsets = pool_->take((kept + 1) * sizeof(std::int64_t));
-    auto* const offsets = static_cast<std::int64_t*>(o.offsets.get());
-    list_offsets(rows, bit, bits, offsets, scratch.get(), out_.stream);
+    std::int64_t* const offsets = offsets_of(k);
+    sum_offsets(kept, offsets, scratch.get(), out_.stream);
     std::int64_t ones = 0;
     check_cuda(
         cudaMemcpyAsync(&ones, offsets + kept, sizeof ones, cudaMemcpyDeviceToHost, out_.stream),

@@ -120,6 +120,9 @@ class GpuRows : public GpuRun {
   std::vector<DeviceShots> keep_bit_rows(const ShotRange& shots,
                                          const std::vector<BitRange>& parts);
   std::vector<DeviceShots> keep_lists(const ShotRange& shots, const std::vector<BitRange>& parts);
+  // Blocks whose rows go to arrays while the next are made: few enough that the cache of the device has
+  // most of them still, and that a call has several.
+  std::uint64_t blocks_to_keep() const;
   std::vector<KeptStretch> stretches(const ShotRange& shots, std::uint64_t at_once) const;
   void need_kept();
   int device_ = 0;

@@ -325,17 +325,22 @@ std::size_t list_scratch_bytes(std::uint64_t num_rows) {
   return bytes;
 }
 
-void list_offsets(const ShotRows& rows, std::uint64_t first, std::uint64_t num_bits,
-                  std::int64_t* offsets, void* scratch, cudaStream_t stream) {
-  check_cuda(cudaMemsetAsync(offsets, 0, sizeof *offsets, stream), "clear a sum");
+void count_ones(const ShotRows& rows, std::uint64_t first, std::uint64_t num_bits,
+                std::int64_t* counts, cudaStream_t stream) {
   if (rows.count == 0) return;
   count_of_shots<<<blocks_for(rows.count * kListLanes), kThreads, 0, stream>>>(
       rows, static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(first + num_bits),
-      offsets + 1);
+      counts);
   check_start();
-  std::size_t bytes = list_scratch_bytes(rows.count);
+}
+
+void sum_offsets(std::uint64_t num_rows, std::int64_t* offsets, void* scratch,
+                 cudaStream_t stream) {
+  check_cuda(cudaMemsetAsync(offsets, 0, sizeof *offsets, stream), "clear a sum");
+  if (num_rows == 0) return;
+  std::size_t bytes = list_scratch_bytes(num_rows);
   check_cuda(cub::DeviceScan::InclusiveSum(scratch, bytes, offsets + 1, offsets + 1,
-                                           static_cast<std::int64_t>(rows.count), stream),
+                                           static_cast<std::int64_t>(num_rows), stream),
              "adding up ones");
 }
 
