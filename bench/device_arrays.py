@@ -92,7 +92,7 @@ def main():
     parser.add_argument("--json", help="where the rows go")
     a = parser.parse_args()
     take, package, device, wait = tensors()
-    seconds = 0.05 if a.quick else 0.2
+    seconds = 0.05 if a.quick else 0.1
     rows = []
     print(f"{device}; {package}\n{'row':44} {'batch':>9} {'M shots/s':>10} {'GB/s':>7} {'of counted':>10}", flush=True)
     with tempfile.TemporaryDirectory() as folder:
@@ -103,7 +103,7 @@ def main():
                 layouts = {k: v for k, v in LAYOUTS.items() if re.search(a.only, f"{name} {k}")}
                 if not layouts:
                     continue
-                counts = [counted(a.tilewave, path, engine, 5 * seconds)]
+                counts = [counted(a.tilewave, path, engine, 8 * seconds)]
                 sampler = tw.compile_detector_sampler(path, seed=1, device="cuda", engine=engine)
                 bits = sampler.num_detectors + sampler.num_observables
                 made = []
@@ -114,7 +114,7 @@ def main():
                         rate, num_bytes = array_rate(sampler, make, batch, take, wait, seconds)
                         made.append({"layout": layout, "batch": batch, "shots_per_s": rate, "bytes_per_shot": num_bytes / batch})
                 del sampler
-                counts.append(counted(a.tilewave, path, engine, 5 * seconds))
+                counts.append(counted(a.tilewave, path, engine, 8 * seconds))
                 rate = statistics.mean(counts)
                 print(f"{name + ', counted':44} {'':9} {rate / 1e6:10.1f}    ({counts[0] / 1e6:.1f}, {counts[1] / 1e6:.1f})")
                 for row in made:
