@@ -38,7 +38,7 @@ constexpr int kTileWords = 8;  // 256 bits of 32 units at a time
 
 // Warp w: 32 bits of 32 units, each unit's square transposed in registers. The tile's rows of 32
 // bytes a shot leave together. Padding keeps both sides free of bank conflicts.
-__global__ void __launch_bounds__(32 * kTileWords, 6)
+__global__ void __launch_bounds__(32 * kTileWords, 4)
     transpose_tiles(BitRows b, std::uint32_t* out, std::uint64_t stride_words) {
   __shared__ std::uint32_t tile[kTileWords][32 * 33 + 4];
   const std::uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;

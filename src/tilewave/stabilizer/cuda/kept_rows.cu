@@ -101,7 +101,7 @@ constexpr std::uint32_t kCutBytes = 16, kCutTurns = 4;  // of a thread: a store,
 // Thread t of a block: the aligned 16 bytes t of the block's stretch of the output, then those a
 // block further. Few registers: a block finds room beside one that makes the next shots.
 template <bool kBytes>
-__global__ void __launch_bounds__(kThreads, 8)
+__global__ void __launch_bounds__(kThreads, 4)
     cut(ShotRows rows, CutBits c, std::uint8_t* out, std::uint32_t skew, std::uint64_t num_bytes) {
   // Byte b of the output is byte b + skew from an aligned place on.
   const std::uint64_t start = std::uint64_t{blockIdx.x} * (kThreads * kCutBytes * kCutTurns);
@@ -145,7 +145,7 @@ constexpr std::uint32_t kTurnWords = kThreads / 32;  // of a block, a warp each
 
 // Warp w of a block: 32 bits of 256 shots of the output, squares of which are transposed in registers;
 // lane k then has 32 bytes of bit k. The block's warps read neighbouring words of the rows.
-__global__ void __launch_bounds__(kThreads, 8)
+__global__ void __launch_bounds__(kThreads, 4)
     turn(ShotRows rows, std::uint32_t first, std::uint32_t end, BitRowsOut out,
          std::uint32_t tiles) {
   const std::uint32_t lane = threadIdx.x % 32;
