@@ -18,6 +18,7 @@ measurements that a bench wrote, so no number is typed twice:
     gpu-delivered, gpu-entropy
                          bench/baselines/h100_array_peers.json, by the same
     gpu-gradients        bench/baselines/h100_gradients.json, by bench/gradients.py
+    device-arrays        bench/baselines/h100_device_arrays.json, by bench/device_arrays.py
     h200x2               bench/baselines/h200x2_statevec.json, the lines of tests/gpu/multi_gpu
 
 The picture docs/figures/speed.svg is drawn from docs/performance.json too (bench/speed_figure.py).
@@ -27,6 +28,7 @@ With --check nothing is written and the exit code says whether every table is up
 import functools
 import json
 import re
+import statistics
 import sys
 from pathlib import Path
 
@@ -296,6 +298,19 @@ def two_gpus_table(report):
             *table(["circuit", "exchanges", "one GPU", "two GPUs", "ratio"], cells)]
 
 
+def device_arrays_table(report):
+    """Shots that stay on a GPU over the same shots counted there: a row a layout, of batches of one size."""
+    batch, cells = max(a["batch"] for r in report["rows"] for a in r["arrays"] if a["layout"] == "bools"), []
+    columns = [f"d={r['distance']} p={r['p']:g} {r['engine']}" for r in report["rows"]]
+    cells.append(["counted", *(f"{statistics.mean(r['counted']) / 1e6:.0f} M" for r in report["rows"])])
+    for layout in dict.fromkeys(a["layout"] for r in report["rows"] for a in r["arrays"]):
+        found = [[a for a in r["arrays"] if a["layout"] == layout] for r in report["rows"]]
+        cells.append([layout, *(f"{max(f, key=lambda a: a['batch'])['of_counted']:.2f}" if f else "" for f in found)])
+    return [f"{report['machine']}, {report['package']}; {report['date']}. Shots a second counted, and those of arrays over them, in "
+            f"the longest batches measured (2^{batch.bit_length() - 1} and more where a gigabyte or two holds them).", "",
+            f"Repeat with `{report['command']}`.", "", *table(["", *columns], cells)]
+
+
 @functools.cache
 def read(path):
     return json.loads(path.read_text())
@@ -318,6 +333,7 @@ TABLES = {
     "gpu-delivered": lambda: gpu_delivered_table(read(BASELINES / "h100_array_peers.json")),
     "gpu-entropy": lambda: gpu_entropy_table(read(BASELINES / "h100_array_peers.json")),
     "gpu-gradients": lambda: gradients_table(read(BASELINES / "h100_gradients.json")),
+    "device-arrays": lambda: device_arrays_table(read(BASELINES / "h100_device_arrays.json")),
     "h200x2": lambda: two_gpus_table(read(BASELINES / "h200x2_statevec.json")),
 }
 

@@ -1,7 +1,9 @@
 # A decode loop on one GPU: the sampler writes detection events into the GPU's memory, PyTorch takes them as they lie and
 # decodes them by belief propagation, and only the number of errors comes back. Without a GPU the same loop runs on the CPU.
+# Usage: torch_decode_loop.py [BATCHES]
 
 # %% The circuit: a repetition code with flips of data and of measurements, in Stim's language.
+import sys
 import time
 
 import torch
@@ -32,12 +34,13 @@ def matrices(model, num_detectors, num_observables):
     return checks, flips, torch.tensor([float(probability) for probability, _ in errors])
 
 
-# %% Belief propagation by the smallest message (min-sum), for all shots at a time; messages run along the ones of `checks`.
-def most_likely_errors(events, checks, probabilities, iterations=30):
-    check, error = checks.nonzero(as_tuple=True)
-    shots, device = len(events), events.device
+# %% Belief propagation by the smallest message (min-sum), for all shots at a time; messages run along the edges between a check
+# and an error that flips it. The edges are found once: how many there are is a number that the host would wait for.
+def most_likely_errors(events, edges, probabilities, iterations=30):
+    check, error = edges
+    shots, num_checks, device = len(events), events.shape[1], events.device
     to_checks, to_errors = check.expand(shots, -1), error.expand(shots, -1)
-    per_check = lambda fill: torch.full((shots, checks.shape[0]), fill, device=device)
+    per_check = lambda fill: torch.full((shots, num_checks), fill, device=device)
     prior = torch.log((1 - probabilities) / probabilities)
     sign = 1 - 2 * events.float()[:, check]
     message = prior[error].expand(shots, -1)
@@ -50,7 +53,7 @@ def most_likely_errors(events, checks, probabilities, iterations=30):
         others = torch.where(is_least, second[:, check], least[:, check]).clamp(max=50)
         odd = per_check(0.0).scatter_add(1, to_checks, negative)[:, check] - negative
         answer = 0.8 * sign * (1 - 2 * (odd % 2)) * others
-        total = prior + torch.zeros(shots, checks.shape[1], device=device).scatter_add(1, to_errors, answer)
+        total = prior + torch.zeros(shots, len(probabilities), device=device).scatter_add(1, to_errors, answer)
         message = total[:, error] - answer
     return total < 0
 
@@ -62,12 +65,15 @@ circuit = repetition_code(distance=5, rounds=5, p=0.02)
 sampler = tw.compile_detector_sampler(circuit, seed=1, device=device)
 model = tw.detector_error_model(circuit, flatten_loops=True)
 checks, flips, probabilities = (m.to(device) for m in matrices(model, sampler.num_detectors, sampler.num_observables))
+edges = checks.nonzero(as_tuple=True)
 batch, batches = (1 << 17, 32) if on_gpu else (5_000, 2)
+if len(sys.argv) > 1:
+    batches = int(sys.argv[1])
 wrong, flipped = torch.zeros((), dtype=torch.int64, device=device), torch.zeros((), dtype=torch.int64, device=device)
 start = time.perf_counter()
 for _ in range(batches):
     events, observables = map(torch.from_dlpack, sampler.sample(batch, separate_observables=True, on_device=on_gpu))
-    guess = most_likely_errors(events, checks, probabilities).float() @ flips.T % 2 == 1
+    guess = most_likely_errors(events, edges, probabilities).float() @ flips.T % 2 == 1
     wrong += (guess != observables).any(dim=1).sum()
     flipped += observables.any(dim=1).sum()
 shots, wrong, flipped = batch * batches, int(wrong), int(flipped)

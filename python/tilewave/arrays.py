@@ -58,8 +58,9 @@ class DeviceArray:
     ``cupy.asarray(array)`` and ``jax.dlpack.from_dlpack(array)`` are arrays of these packages over the same memory, and
     ``tilewave.to_host(array)`` is a copy on the host.
 
-    All of it is written when the array is there, so that every stream may read it, and it may be written as well. The memory is
-    freed with the last array over it; that waits for the work of the device."""
+    All of it is written when the array is there, so that every stream may read it, and it may be written as well. The memory
+    serves later calls of the sampler when the last array over it is gone; a call that takes it waits for the work of the device,
+    and so does freeing it."""
 
     def __init__(self, array: Any, address: int, shape: tuple[int, ...], dtype: str) -> None:
         self._array, self._address, self._shape, self._dtype = array, address, shape, np.dtype(dtype)

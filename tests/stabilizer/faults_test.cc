@@ -616,6 +616,21 @@ TEST(Strata, even_strata_have_as_many_shots_each) {
   for (const Stratum& s : table.strata) EXPECT_EQ(s.attempted, 8u) << words_of(s.faults);
 }
 
+TEST(Strata, a_first_shot_is_refused) {
+  const StabProgram program = lower(language::parse_stim("X_ERROR(0.5) 0\nM 0\nDETECTOR rec[-1]"));
+  StrataOptions options;
+  options.num_shots = 100;
+  EXPECT_EQ(sample_strata(program, "0-1", options).attempted, 100u);
+  options.first_shot = 1;
+  try {
+    sample_strata(program, "0-1", options);
+    FAIL() << "shots of a table have no order";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ExitCode::kUsage);
+    EXPECT_NE(std::string(e.what()).find("another seed"), std::string::npos) << e.what();
+  }
+}
+
 TEST(Strata, cultivation_agrees_with_plain_shots) {
   const StabProgram program = file_program("msc_d3_inject_cultivate_p1e-3.stim");
   StrataOptions options;

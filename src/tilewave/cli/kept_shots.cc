@@ -1,8 +1,7 @@
 // Shots with post-selection: those that are kept are written as any others, and all are counted.
+#include <cstdio>
 #include <mutex>
 #include <optional>
-
-#include <unistd.h>
 
 #include "tilewave/base/error.h"
 #include "tilewave/cli/noted_signals.h"

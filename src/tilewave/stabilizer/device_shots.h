@@ -24,8 +24,8 @@ enum class DeviceLayout : std::uint8_t {
   kLists,    ///< the ones of every shot, ascending; offsets of every shot's first one, and the end
 };
 
-/// A part of every shot in device memory, which is freed with `memory` and `offsets`: that waits for
-/// the work of the device, whoever reads them still.
+/// A part of every shot in device memory. Later calls of the source use that of `memory` and `offsets`
+/// again, or it is freed; both wait for the work of the device, whoever reads them still.
 struct DeviceShots {
   int device = 0;
   std::uint64_t shots = 0;

@@ -34,9 +34,31 @@ struct DeviceStream {
   DeviceStream() {
     check_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "make a stream");
   }
+  struct Urgent {};
+  /// One whose blocks start before those of other streams.
+  explicit DeviceStream(Urgent) {
+    check_cuda(runtime::cuda::driver().create_urgent_stream(&stream), "make a stream");
+  }
   ~DeviceStream() { cudaStreamDestroy(stream); }
   DeviceStream(const DeviceStream&) = delete;
   DeviceStream& operator=(const DeviceStream&) = delete;
+  void wait_for(cudaEvent_t event) const {
+    check_cuda(cudaStreamWaitEvent(stream, event, 0), "make a stream wait");
+  }
+};
+
+/// Between streams of a device; without times.
+struct DeviceEvent {
+  cudaEvent_t event = nullptr;
+  DeviceEvent() {
+    check_cuda(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "make an event");
+  }
+  ~DeviceEvent() { cudaEventDestroy(event); }
+  DeviceEvent(const DeviceEvent&) = delete;
+  DeviceEvent& operator=(const DeviceEvent&) = delete;
+  void record(const DeviceStream& s) const {
+    check_cuda(cudaEventRecord(event, s.stream), "record an event");
+  }
 };
 
 /// An owned array on the device.

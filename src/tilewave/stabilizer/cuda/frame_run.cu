@@ -7,6 +7,7 @@
 #include "tilewave/stabilizer/cuda/frame_layout.h"
 #include "tilewave/stabilizer/cuda/frame_machine.cuh"
 #include "tilewave/stabilizer/cuda/gpu_rows.cuh"
+#include "tilewave/stabilizer/sampler_tuning.h"
 
 namespace tilewave::stabilizer {
 namespace {
@@ -169,15 +170,33 @@ class GpuFrame : public GpuRows {
   void launch(std::uint64_t seed, std::uint64_t first_block, std::uint64_t num_blocks,
               std::uint32_t* rows, int buffer, cudaStream_t stream) override {
     make_bits(seed, first_block, num_blocks, buffer, stream);
-    transpose_bit_rows({bits_[buffer].get(), view_.num_rows, num_blocks * kUnits, flips_.get()},
-                       rows, made_stride() / 4, stream);
+    transpose_bit_rows(bits_of(0, num_blocks, buffer), rows, made_stride() / 4, stream);
+  }
+  void launch_unread(std::uint64_t seed, std::uint64_t first_block, std::uint64_t num_blocks,
+                     int buffer, cudaStream_t stream) override {
+    make_bits(seed, first_block, num_blocks, buffer, stream);
+  }
+  const std::uint32_t* read_rows(std::uint64_t first, std::uint64_t num_blocks, int buffer,
+                                 std::uint32_t* scratch, cudaStream_t stream) override {
+    transpose_bit_rows(bits_of(first, num_blocks, buffer), scratch, made_stride() / 4, stream);
+    return scratch;
+  }
+  std::uint64_t blocks_to_read() const override {
+    return std::max<std::uint64_t>(1, kGpuReadBytes / (kBlockShots * made_stride()));
+  }
+  bool read_bits(const BitRange& bits, std::uint64_t from, std::uint64_t count,
+                 const BitRowsOut& out, int buffer, cudaStream_t stream) override {
+    copy_bit_rows(bits_of(0, made_blocks_[buffer], buffer), bits.first, bits.count, from, count,
+                  out, stream);
+    return true;
   }
   bool launch_count(std::uint64_t seed, std::uint64_t first_block, std::uint64_t num_blocks,
                     std::uint64_t num_bits, unsigned long long* counts, int buffer,
                     cudaStream_t stream) override {
     make_bits(seed, first_block, num_blocks, buffer, stream);
-    count_bit_rows({bits_[buffer].get(), num_bits, num_blocks * kUnits, flips_.get()}, counts,
-                   stream);
+    BitRows bits = bits_of(0, num_blocks, buffer);
+    bits.num_rows = num_bits;
+    count_bit_rows(bits, counts, stream);
     return true;
   }
 
@@ -238,8 +257,15 @@ class GpuFrame : public GpuRows {
     }
   }
 
+  // Of blocks [first, first + num_blocks) of those last made there.
+  BitRows bits_of(std::uint64_t first, std::uint64_t num_blocks, int buffer) const {
+    return {bits_[buffer].get() + first * kUnits, view_.num_rows, num_blocks * kUnits,
+            made_blocks_[buffer] * kUnits, flips_.get()};
+  }
+
   void make_bits(std::uint64_t seed, std::uint64_t first_block, std::uint64_t num_blocks,
                  int buffer, cudaStream_t stream) {
+    made_blocks_[buffer] = num_blocks;
     FrameView v = view_;
     v.num_units = num_blocks * kUnits;
     kernel_<<<static_cast<unsigned>(v.num_units / lanes_), threads_, shared_bytes_, stream>>>(
@@ -259,7 +285,7 @@ class GpuFrame : public GpuRows {
   DeviceBuffer<DrawStream> streams_;
   DeviceBuffer<DrawWindow> windows_;
   std::uint32_t lanes_ = 32, threads_ = 64;
-  std::uint64_t state_words_ = 0;
+  std::uint64_t state_words_ = 0, made_blocks_[2] = {};
   std::size_t shared_bytes_ = 0;
   Kernel kernel_ = nullptr;
   FrameView view_{};

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "tilewave/stabilizer/cuda/gpu_rows.cuh"
+#include "tilewave/stabilizer/sampler_tuning.h"
 
 namespace tilewave::stabilizer {
 namespace {
@@ -110,23 +111,29 @@ void GpuRows::reserve(std::uint64_t num_bits, std::uint64_t block_shots,
   stride_ = std::max<std::uint64_t>(4, (num_bits + 31) / 32 * 4);
   at_once_ = blocks_at_once;
   to_copy_ = blocks_to_copy ? std::min(blocks_to_copy, at_once_) : at_once_;
+  std::size_t free_bytes = 0, total_bytes = 0;
+  check_cuda(cudaMemGetInfo(&free_bytes, &total_bytes), "ask for the free memory");
+  pool_ = std::make_shared<DevicePool>(device_, total_bytes / kGpuIdleShare);
   for (auto& r : rows_) r = DeviceBuffer<std::uint32_t>(at_once_ * shots_ * stride_ / 4);
+}
+
+void GpuRows::synchronize() {
+  for (const cudaStream_t s : {streams_[0].stream, streams_[1].stream, out_.stream})
+    check_cuda(cudaStreamSynchronize(s), "finish the shots on the device");
 }
 
 GpuTimes GpuRows::run(
     std::uint64_t num_blocks, std::uint64_t at_once,
     const std::function<void(std::uint64_t, std::uint64_t, int, cudaStream_t)>& step) {
   const auto start = std::chrono::steady_clock::now();
-  DeviceStream streams[2];
   int buffer = 0;
   for (std::uint64_t done = 0; done < num_blocks; buffer ^= 1) {
     const std::uint64_t n = std::min(at_once, num_blocks - done);
-    step(done, n, buffer, streams[buffer].stream);
+    step(done, n, buffer, streams_[buffer].stream);
     check_cuda(cudaGetLastError(), "start a kernel on the device");
     done += n;
   }
-  for (auto& s : streams)
-    check_cuda(cudaStreamSynchronize(s.stream), "finish the shots on the device");
+  synchronize();
   GpuTimes t;
   t.total_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return t;
@@ -304,10 +311,9 @@ std::uint64_t GpuRows::count_kept(const ShotRange& shots, std::vector<std::uint6
   use_gpu(device_);
   need_kept();
   Table table(num_bits_ + 1);  // the last: how many are kept
-  DeviceStream streams[2];
   int buffer = 0;
   for (const KeptStretch& s : stretches(shots, at_once_)) {
-    const cudaStream_t stream = streams[buffer].stream;
+    const cudaStream_t stream = streams_[buffer].stream;
     std::uint32_t* const kept = kept_[buffer].get();
     launch_kept(s, rows_[buffer].get(), kept, buffer, stream);
     check_cuda(cudaGetLastError(), "start a kernel on the device");
@@ -315,8 +321,7 @@ std::uint64_t GpuRows::count_kept(const ShotRange& shots, std::vector<std::uint6
     count_kept_rows(kept, s.num_blocks * shots_ / 32, table.device.get() + num_bits_, stream);
     buffer ^= 1;
   }
-  for (auto& s : streams)
-    check_cuda(cudaStreamSynchronize(s.stream), "finish the shots on the device");
+  synchronize();
   std::vector<std::uint64_t> sums(num_bits_ + 1);
   table.add_to(sums);
   if (ones.size() < num_bits_) ones.resize(num_bits_);

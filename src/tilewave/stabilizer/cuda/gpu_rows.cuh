@@ -4,7 +4,9 @@
 
 #include <functional>
 
+#include "tilewave/stabilizer/cuda/bit_rows.cuh"
 #include "tilewave/stabilizer/cuda/device_buffer.cuh"
+#include "tilewave/stabilizer/cuda/device_pool.h"
 #include "tilewave/stabilizer/cuda/gpu_run.h"
 #include "tilewave/stabilizer/cuda/kept_rows.cuh"
 
@@ -53,6 +55,25 @@ class GpuRows : public GpuRun {
   /// Writes the rows of blocks to device memory on a stream.
   virtual void launch(std::uint64_t seed, std::uint64_t first_block, std::uint64_t num_blocks,
                       std::uint32_t* rows, int buffer, cudaStream_t stream) = 0;
+  /// launch() in two steps, for engines that make something else first: launch_unread() makes it, on a
+  /// stream, and read_rows() writes the rows of blocks [first, first + num_blocks) of these, at most
+  /// blocks_to_read() at a time, over the rows read before, and returns where they are.
+  virtual void launch_unread(std::uint64_t seed, std::uint64_t first_block,
+                             std::uint64_t num_blocks, int buffer, cudaStream_t stream) {
+    launch(seed, first_block, num_blocks, rows_[buffer].get(), buffer, stream);
+  }
+  virtual const std::uint32_t* read_rows(std::uint64_t first, std::uint64_t /*num_blocks*/,
+                                         int buffer, std::uint32_t* /*scratch*/,
+                                         cudaStream_t /*stream*/) {
+    return rows_[buffer].get() + first * shots_ * row_words();
+  }
+  virtual std::uint64_t blocks_to_read() const { return at_once_; }
+  /// Bits of shots [from, from + count) of what launch_unread() made as rows of a bit each, into
+  /// rows `out_stride` bytes apart from shot `done` on; false where read_rows() must be asked.
+  virtual bool read_bits(const BitRange& /*bits*/, std::uint64_t /*from*/, std::uint64_t /*count*/,
+                         const BitRowsOut& /*out*/, int /*buffer*/, cudaStream_t /*stream*/) {
+    return false;
+  }
   /// Adds the ones of the first `num_bits` bits of blocks to `counts` without making rows; false
   /// where there is no such way.
   virtual bool launch_count(std::uint64_t /*seed*/, std::uint64_t /*first_block*/,
@@ -79,11 +100,29 @@ class GpuRows : public GpuRun {
                      cudaStream_t stream);
   void start_count(std::uint64_t num_shots, std::uint64_t num_bits, unsigned long long* counts,
                    int buffer, cudaStream_t stream);
-  // Gives the kept rows of stretches of at most `at_once` blocks, one behind the other in device
-  // memory, to take(rows, count, stream), in order.
-  std::uint64_t each_kept(
-      const ShotRange& shots, std::uint64_t at_once,
-      const std::function<void(const std::uint32_t*, std::uint64_t, int, cudaStream_t)>& take);
+  // What each_kept() does with the rows of shots, in order, on a stream of its own: shots made next are
+  // made meanwhile.
+  struct Takers {
+    // Gets kept rows, one behind the other in device memory.
+    std::function<void(const std::uint32_t*, std::uint64_t, cudaStream_t)> rows;
+    // If any: where nothing is discarded, asked before; false: it wants the rows.
+    std::function<bool(const KeptStretch&, int, cudaStream_t)> unread = {};
+    // If any: memory for all rows of the blocks, which are made or closed up there.
+    std::uint32_t* all = nullptr;
+  };
+  // Works on stretches of at most `at_once` blocks; returns how many shots are kept. All is done when it
+  // returns or throws.
+  std::uint64_t each_kept(const ShotRange& shots, std::uint64_t at_once, const Takers& take);
+  std::uint64_t work_on(const std::vector<KeptStretch>& all, const Takers& take);
+  void synchronize();
+  std::vector<DeviceShots> keep_rows(const ShotRange& shots, const std::vector<BitRange>& parts,
+                                     bool bytes);
+  std::vector<DeviceShots> keep_bit_rows(const ShotRange& shots,
+                                         const std::vector<BitRange>& parts);
+  std::vector<DeviceShots> keep_lists(const ShotRange& shots, const std::vector<BitRange>& parts);
+  // Blocks whose rows go to arrays while the next are made: few enough that the cache of the device has
+  // most of them still, and that a call has several.
+  std::uint64_t blocks_to_keep() const;
   std::vector<KeptStretch> stretches(const ShotRange& shots, std::uint64_t at_once) const;
   void need_kept();
   int device_ = 0;
@@ -92,8 +131,13 @@ class GpuRows : public GpuRun {
   DeviceBuffer<std::uint32_t> rows_[2], packed_[2];
   // Where shots are kept.
   std::vector<std::uint64_t> must_be_zero_;
-  DeviceBuffer<std::uint32_t> mask_, kept_[2], closed_[2];
+  DeviceBuffer<std::uint32_t> mask_, kept_[2], closed_;
   RowOffsets offsets_[2];
+  // Blocks are made on two streams in turn; what is made of their rows has room beside them, so it
+  // starts first.
+  DeviceStream streams_[2], out_{DeviceStream::Urgent{}};
+  DeviceEvent made_[2], taken_[2];
+  std::shared_ptr<DevicePool> pool_;
 };
 
 /// The engines on the calling thread's device.

@@ -4,6 +4,7 @@
 #include <cub/device/device_scan.cuh>
 
 #include "tilewave/base/error.h"
+#include "tilewave/stabilizer/cuda/store_shots.cuh"
 
 namespace tilewave::stabilizer {
 namespace {
@@ -54,94 +55,182 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 /// 32 bits of a row from `bit` on; zeros from `end` on.
-__device__ std::uint32_t bits_at(const std::uint32_t* row, std::uint64_t bit, std::uint64_t end) {
+__device__ std::uint32_t bits_at(const std::uint32_t* row, std::uint32_t bit, std::uint32_t end) {
   if (bit >= end) return 0;
-  const std::uint64_t w = bit / 32;
-  const auto shift = static_cast<std::uint32_t>(bit % 32);
-  std::uint32_t v = row[w] >> shift;
-  if (shift && 32 * (w + 1) < end) v |= row[w + 1] << (32 - shift);
-  const std::uint64_t left = end - bit;
+  const std::uint32_t w = bit / 32, shift = bit % 32;
+  const std::uint32_t next = shift && w < (end - 1) / 32 ? row[w + 1] : 0;
+  const std::uint32_t v = __funnelshift_r(row[w], next, shift);
+  const std::uint32_t left = end - bit;
   return left < 32 ? v & ((1u << left) - 1) : v;
 }
 
-// Thread t: the bytes of the aligned word t of the output, those before the first one by thread 0.
+/// Where bytes of rows without gaps come from: byte `k` of the row at `row`.
+struct CutPlace {
+  const std::uint32_t* row;
+  std::uint32_t k;
+};
+/// Which bits are cut, of rows `stride_words` apart.
+struct CutBits {
+  std::uint64_t stride_words;
+  std::uint32_t first, end, row_bytes;
+};
+
+/// The bits of `count` bytes from a place on, over the ends of rows: of packed bytes 8 each, of others
+/// one. All of them are of rows that are there.
 template <bool kBytes>
-__global__ void __launch_bounds__(kThreads)
-    cut(ShotRows rows, std::uint64_t first, std::uint64_t end, std::uint64_t row_bytes,
-        std::uint8_t* out, std::uint32_t lead, std::uint64_t num_bytes) {
-  const std::uint64_t t = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x;
-  const std::uint64_t begin = t == 0 ? 0 : lead + 4 * (t - 1);
-  if (begin >= num_bytes) return;
-  const std::uint64_t stop = min(num_bytes, lead + 4 * t);
-  std::uint64_t s = begin / row_bytes, k = begin - s * row_bytes;
-  const std::uint32_t* row = rows.words + s * rows.stride_words;
-  std::uint32_t word = 0;
-  for (std::uint64_t at = begin; at < stop; ++at) {
-    const std::uint32_t byte = kBytes ? (row[(first + k) / 32] >> ((first + k) % 32)) & 1
-                                      : bits_at(row, first + 8 * k, end) & 255;
-    if (++k == row_bytes) k = 0, row += rows.stride_words;
-    if (stop - begin == 4) {
-      word |= byte << 8 * (at - begin);
-    } else {
-      out[at] = static_cast<std::uint8_t>(byte);
-    }
+__device__ std::uint32_t cut_bits(const CutBits& c, CutPlace at, std::uint32_t count) {
+  constexpr std::uint32_t kEach = kBytes ? 1 : 8;
+  std::uint32_t v = bits_at(at.row, c.first + kEach * at.k, c.end);
+  for (std::uint32_t have = c.row_bytes - at.k; have < count; have += c.row_bytes) {
+    at.row += c.stride_words;
+    v |= bits_at(at.row, c.first, c.end) << kEach * have;
   }
-  if (stop - begin == 4) *reinterpret_cast<std::uint32_t*>(out + begin) = word;
+  return v;
+}
+__device__ void advance(const CutBits& c, CutPlace* at, std::uint32_t count) {
+  at->k += count;
+  while (at->k >= c.row_bytes) at->k -= c.row_bytes, at->row += c.stride_words;
+}
+/// Bits 0 to 3 as bytes.
+__device__ std::uint32_t as_bytes(std::uint32_t bits) {
+  return (bits & 15) * 0x00204081u & 0x01010101u;
 }
 
-// A block: 32 bits of 1,024 shots. Warp w transposes the square of shots 32 w ..; then the words of
-// one bit leave together.
-__global__ void __launch_bounds__(1024) turn(ShotRows rows, std::uint64_t first, std::uint64_t end,
-                                             std::uint8_t* out, std::uint64_t out_stride) {
-  __shared__ std::uint32_t tile[32][33];
-  const std::uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const std::uint64_t s = (std::uint64_t{blockIdx.x} * 32 + warp) * 32 + lane;
-  const std::uint64_t bit = first + std::uint64_t{blockIdx.y} * 32;
-  std::uint32_t v = s < rows.count ? bits_at(rows.words + s * rows.stride_words, bit, end) : 0;
-  std::uint32_t mask = 0x0000FFFFu;
-#pragma unroll
-  for (int width = 16; width; width >>= 1, mask ^= mask << width) {
-    const std::uint32_t other = __shfl_xor_sync(0xFFFFFFFFu, v, width);
-    v = lane & static_cast<std::uint32_t>(width) ? (v & ~mask) | ((other >> width) & mask)
-                                                 : (v & mask) | ((other << width) & ~mask);
+constexpr std::uint32_t kCutBytes = 16, kCutTurns = 4;  // of a thread: a store, stores
+
+// Thread t of a block: the aligned 16 bytes t of the block's stretch of the output, then those a
+// block further. Few registers: a block finds room beside one that makes the next shots.
+template <bool kBytes>
+__global__ void __launch_bounds__(kThreads, 4)
+    cut(ShotRows rows, CutBits c, std::uint8_t* out, std::uint32_t skew, std::uint64_t num_bytes) {
+  // Byte b of the output is byte b + skew from an aligned place on.
+  const std::uint64_t start = std::uint64_t{blockIdx.x} * (kThreads * kCutBytes * kCutTurns);
+  const std::uint64_t first_byte = start < skew ? 0 : start - skew;
+  const std::uint64_t first_row = first_byte / c.row_bytes;
+  const auto behind = static_cast<std::uint32_t>(first_byte - first_row * c.row_bytes);
+  for (std::uint32_t turn = 0; turn < kCutTurns; ++turn) {
+    const std::uint64_t at = start + kCutBytes * (turn * kThreads + threadIdx.x);
+    const std::uint64_t begin = at < skew ? 0 : at - skew;
+    if (begin >= num_bytes) return;
+    const std::uint32_t offset = behind + static_cast<std::uint32_t>(begin - first_byte);
+    const std::uint32_t row = offset / c.row_bytes;
+    CutPlace place{rows.words + (first_row + row) * c.stride_words, offset - row * c.row_bytes};
+    const std::uint64_t stop = min(at + kCutBytes - skew, num_bytes);
+    if (stop - begin < kCutBytes) {  // at the ends of the output
+      for (std::uint64_t b = begin; b < stop; ++b) {
+        out[b] = static_cast<std::uint8_t>(cut_bits<kBytes>(c, place, 1) & (kBytes ? 1 : 255));
+        advance(c, &place, 1);
+      }
+      continue;
+    }
+    uint4 v;
+    if constexpr (kBytes) {
+      const std::uint32_t bits = cut_bits<true>(c, place, kCutBytes);
+      v = {as_bytes(bits), as_bytes(bits >> 4), as_bytes(bits >> 8), as_bytes(bits >> 12)};
+    } else {
+      v.x = cut_bits<false>(c, place, 4);
+      advance(c, &place, 4);
+      v.y = cut_bits<false>(c, place, 4);
+      advance(c, &place, 4);
+      v.z = cut_bits<false>(c, place, 4);
+      advance(c, &place, 4);
+      v.w = cut_bits<false>(c, place, 4);
+    }
+    *reinterpret_cast<uint4*>(out + begin) = v;
   }
-  tile[lane][warp] = v;
-  __syncthreads();
-  if (bit + warp >= end) return;
-  const std::uint64_t at = (std::uint64_t{blockIdx.x} * 32 + lane) * 4;  // in the bit's row
-  std::uint8_t* const row = out + (bit + warp - first) * out_stride;
-  const std::uint32_t word = tile[warp][lane];
-  if (out_stride % 4 == 0) {
-    if (at < out_stride) *reinterpret_cast<std::uint32_t*>(row + at) = word;
+}
+
+constexpr std::uint32_t kTurnUnits = 8;              // of 32 shots, of a warp
+constexpr std::uint32_t kTurnWords = kThreads / 32;  // of a block, a warp each
+
+// Warp w of a block: 32 bits of 256 shots of the output, squares of which are transposed in registers;
+// lane k then has 32 bytes of bit k. The block's warps read neighbouring words of the rows.
+__global__ void __launch_bounds__(kThreads, 4)
+    turn(ShotRows rows, std::uint32_t first, std::uint32_t end, BitRowsOut out,
+         std::uint32_t tiles) {
+  const std::uint32_t lane = threadIdx.x % 32;
+  const std::uint64_t word = blockIdx.x % tiles * kTurnWords + threadIdx.x / 32;
+  const std::uint64_t bit = first + 32 * word;
+  if (bit >= end) return;  // whole warps
+  // Words of the output, the first of which may have shots already.
+  const std::uint64_t first_word = out.done / 32;
+  const std::uint64_t at = first_word + std::uint64_t{blockIdx.x / tiles} * kTurnUnits;
+  const std::uint64_t all = out.done + rows.count;
+  std::uint32_t v[kTurnUnits];
+#pragma unroll
+  for (std::uint32_t u = 0; u < kTurnUnits; ++u) {
+    const std::uint64_t s = 32 * (at + u) + lane;
+    v[u] = s >= out.done && s < all ? bits_at(rows.words + (s - out.done) * rows.stride_words,
+                                              static_cast<std::uint32_t>(bit), end)
+                                    : 0;
+  }
+#pragma unroll
+  for (std::uint32_t u = 0; u < kTurnUnits; ++u) {
+    std::uint32_t mask = 0x0000FFFFu;
+#pragma unroll
+    for (int width = 16; width; width >>= 1, mask ^= mask << width) {
+      const std::uint32_t other = __shfl_xor_sync(0xFFFFFFFFu, v[u], width);
+      v[u] = lane & static_cast<std::uint32_t>(width) ? (v[u] & ~mask) | ((other >> width) & mask)
+                                                      : (v[u] & mask) | ((other << width) & ~mask);
+    }
+  }
+  if (bit + lane >= end) return;
+  const std::uint64_t line = 32 * word + lane;
+  const auto before = at == first_word ? static_cast<std::uint32_t>(out.done % 32) : 0;
+  if (!before && at % 4 == 0 && out.stride % 16 == 0 && 32 * (at + kTurnUnits) <= all) {
+    auto* const to = reinterpret_cast<uint4*>(out.rows + line * out.stride + 4 * at);
+    to[0] = {v[0], v[1], v[2], v[3]};
+    to[1] = {v[4], v[5], v[6], v[7]};
     return;
   }
 #pragma unroll
-  for (std::uint32_t k = 0; k < 4; ++k) {
-    if (at + k < out_stride) row[at + k] = static_cast<std::uint8_t>(word >> 8 * k);
+  for (std::uint32_t u = 0; u < kTurnUnits; ++u) {
+    if (32 * (at + u) < all) store_shots(out, line, at + u, v[u], u == 0 ? before : 0);
   }
 }
 
+// Eight threads a row, which read its words together.
+constexpr std::uint32_t kListLanes = 8;
+
 __global__ void __launch_bounds__(kThreads)
-    count_of_shots(ShotRows rows, std::uint64_t first, std::uint64_t end, std::int64_t* counts) {
-  const std::uint64_t s = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x;
-  if (s >= rows.count) return;
-  const std::uint32_t* row = rows.words + s * rows.stride_words;
-  std::int64_t ones = 0;
-  for (std::uint64_t bit = first; bit < end; bit += 32) ones += __popc(bits_at(row, bit, end));
-  counts[s] = ones;
+    count_of_shots(ShotRows rows, std::uint32_t first, std::uint32_t end, std::int64_t* counts) {
+  const std::uint64_t t = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x;
+  const std::uint64_t s = t / kListLanes;
+  std::int32_t ones = 0;
+  if (s < rows.count) {
+    const std::uint32_t* row = rows.words + s * rows.stride_words;
+    for (std::uint32_t bit = first + 32 * (t % kListLanes); bit < end; bit += 32 * kListLanes)
+      ones += __popc(bits_at(row, bit, end));
+  }
+#pragma unroll
+  for (int apart = kListLanes / 2; apart > 0; apart /= 2)
+    ones += __shfl_xor_sync(0xFFFFFFFFu, ones, apart);
+  if (s < rows.count && t % kListLanes == 0) counts[s] = ones;
 }
 
 __global__ void __launch_bounds__(kThreads)
-    write_ones(ShotRows rows, std::uint64_t first, std::uint64_t end, const std::int64_t* offsets,
+    write_ones(ShotRows rows, std::uint32_t first, std::uint32_t end, const std::int64_t* offsets,
                std::uint32_t* ones) {
-  const std::uint64_t s = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x;
-  if (s >= rows.count) return;
+  const std::uint64_t t = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x;
+  const std::uint64_t s = t / kListLanes;
+  const std::uint32_t lane = t % kListLanes;
+  const bool is_there = s < rows.count;
   const std::uint32_t* row = rows.words + s * rows.stride_words;
-  std::uint32_t* to = ones + offsets[s];
-  for (std::uint64_t bit = first; bit < end; bit += 32) {
-    for (std::uint32_t left = bits_at(row, bit, end); left; left &= left - 1)
-      *to++ = static_cast<std::uint32_t>(bit - first) +
-              static_cast<std::uint32_t>(__ffs(static_cast<int>(left)) - 1);
+  std::uint32_t* to = is_there ? ones + offsets[s] : ones;
+  for (std::uint32_t at = first; at < end; at += 32 * kListLanes) {  // the same in all threads
+    const std::uint32_t bit = at + 32 * lane;
+    std::uint32_t left = is_there ? bits_at(row, bit, end) : 0;
+    const std::uint32_t own = static_cast<std::uint32_t>(__popc(left));
+    std::uint32_t upto = own;  // the ones of this word and those before it
+#pragma unroll
+    for (std::uint32_t apart = 1; apart < kListLanes; apart *= 2) {
+      const std::uint32_t before = __shfl_up_sync(0xFFFFFFFFu, upto, apart, kListLanes);
+      if (lane >= apart) upto += before;
+    }
+    std::uint32_t* next = to + (upto - own);
+    for (; left; left &= left - 1)
+      *next++ = bit - first + static_cast<std::uint32_t>(__ffs(static_cast<int>(left)) - 1);
+    to += __shfl_sync(0xFFFFFFFFu, upto, kListLanes - 1, kListLanes);
   }
 }
 
@@ -204,50 +293,63 @@ void cut_rows(const ShotRows& rows, std::uint64_t first, std::uint64_t num_bits,
   const std::uint64_t row_bytes = bytes ? num_bits : (num_bits + 7) / 8;
   const std::uint64_t num_bytes = rows.count * row_bytes;
   if (num_bytes == 0) return;
-  const auto lead = static_cast<std::uint32_t>((0 - reinterpret_cast<std::uintptr_t>(out)) & 3);
+  const CutBits c{rows.stride_words, static_cast<std::uint32_t>(first),
+                  static_cast<std::uint32_t>(first + num_bits),
+                  static_cast<std::uint32_t>(row_bytes)};
+  const auto skew = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(out) % kCutBytes);
   const auto kernel = bytes ? cut<true> : cut<false>;
-  kernel<<<blocks_for(num_bytes / 4 + 2), kThreads, 0, stream>>>(rows, first, first + num_bits,
-                                                                 row_bytes, out, lead, num_bytes);
+  const std::uint64_t stores = (num_bytes + skew + kCutBytes - 1) / kCutBytes;
+  kernel<<<blocks_for((stores + kCutTurns - 1) / kCutTurns), kThreads, 0, stream>>>(
+      rows, c, out, skew, num_bytes);
   check_start();
 }
 
-void turn_rows(const ShotRows& rows, std::uint64_t first, std::uint64_t num_bits, std::uint8_t* out,
-               std::uint64_t out_stride, cudaStream_t stream) {
+void turn_rows(const ShotRows& rows, std::uint64_t first, std::uint64_t num_bits,
+               const BitRowsOut& out, cudaStream_t stream) {
   if (rows.count == 0 || num_bits == 0) return;
-  constexpr std::uint64_t kMostAcross = 32768;  // of a grid's second side
-  for (std::uint64_t done = 0; done < num_bits; done += 32 * kMostAcross) {
-    const std::uint64_t now = std::min(num_bits - done, 32 * kMostAcross);
-    const dim3 grid(static_cast<unsigned>((rows.count + 1023) / 1024),
-                    static_cast<unsigned>((now + 31) / 32));
-    turn<<<grid, 1024, 0, stream>>>(rows, first + done, first + done + now, out + done * out_stride,
-                                    out_stride);
-    check_start();
-  }
+  const std::uint64_t words = (out.done + rows.count + 31) / 32 - out.done / 32;
+  const std::uint64_t tiles = (num_bits + 32 * kTurnWords - 1) / (32 * kTurnWords);
+  const std::uint64_t blocks = (words + kTurnUnits - 1) / kTurnUnits * tiles;
+  turn<<<blocks_for(blocks * kThreads), kThreads, 0, stream>>>(
+      rows, static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(first + num_bits), out,
+      static_cast<std::uint32_t>(tiles));
+  check_start();
 }
 
-void list_offsets(const ShotRows& rows, std::uint64_t first, std::uint64_t num_bits,
-                  std::int64_t* offsets, cudaStream_t stream) {
-  check_cuda(cudaMemsetAsync(offsets, 0, sizeof *offsets, stream), "clear a sum");
-  if (rows.count == 0) return;
-  count_of_shots<<<blocks_for(rows.count), kThreads, 0, stream>>>(rows, first, first + num_bits,
-                                                                  offsets + 1);
-  check_start();
-  const auto scan = [&](void* scratch, std::size_t& bytes) {
-    check_cuda(cub::DeviceScan::InclusiveSum(scratch, bytes, offsets + 1, offsets + 1,
-                                             static_cast<std::int64_t>(rows.count), stream),
-               "adding up ones");
-  };
+std::size_t list_scratch_bytes(std::uint64_t num_rows) {
   std::size_t bytes = 0;
-  scan(nullptr, bytes);
-  const DeviceBuffer<std::uint8_t> scratch(bytes);  // its end waits for the device
-  scan(scratch.get(), bytes);
+  std::int64_t* const none = nullptr;
+  check_cuda(cub::DeviceScan::InclusiveSum(nullptr, bytes, none, none,
+                                           static_cast<std::int64_t>(num_rows), nullptr),
+             "adding up ones");
+  return bytes;
+}
+
+void count_ones(const ShotRows& rows, std::uint64_t first, std::uint64_t num_bits,
+                std::int64_t* counts, cudaStream_t stream) {
+  if (rows.count == 0) return;
+  count_of_shots<<<blocks_for(rows.count * kListLanes), kThreads, 0, stream>>>(
+      rows, static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(first + num_bits),
+      counts);
+  check_start();
+}
+
+void sum_offsets(std::uint64_t num_rows, std::int64_t* offsets, void* scratch,
+                 cudaStream_t stream) {
+  check_cuda(cudaMemsetAsync(offsets, 0, sizeof *offsets, stream), "clear a sum");
+  if (num_rows == 0) return;
+  std::size_t bytes = list_scratch_bytes(num_rows);
+  check_cuda(cub::DeviceScan::InclusiveSum(scratch, bytes, offsets + 1, offsets + 1,
+                                           static_cast<std::int64_t>(num_rows), stream),
+             "adding up ones");
 }
 
 void list_ones(const ShotRows& rows, std::uint64_t first, std::uint64_t num_bits,
                const std::int64_t* offsets, std::uint32_t* ones, cudaStream_t stream) {
   if (rows.count == 0) return;
-  write_ones<<<blocks_for(rows.count), kThreads, 0, stream>>>(rows, first, first + num_bits,
-                                                              offsets, ones);
+  write_ones<<<blocks_for(rows.count * kListLanes), kThreads, 0, stream>>>(
+      rows, static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(first + num_bits),
+      offsets, ones);
   check_start();
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "tilewave/stabilizer/cuda/bit_rows.cuh"
 #include "tilewave/stabilizer/cuda/device_buffer.cuh"
 
 namespace tilewave::stabilizer {
@@ -47,12 +48,17 @@ void close_rows(const ShotRows& rows, const std::uint32_t* kept, const std::uint
 /// `bytes`.
 void cut_rows(const ShotRows& rows, std::uint64_t first, std::uint64_t num_bits, bool bytes,
               std::uint8_t* out, cudaStream_t stream);
-/// The same bits as rows, eight shots a byte, zeros behind the last; `out` is memory of its own.
-void turn_rows(const ShotRows& rows, std::uint64_t first, std::uint64_t num_bits, std::uint8_t* out,
-               std::uint64_t out_stride, cudaStream_t stream);
-/// How many of the bits are set in the shots before each, of rows.count + 1 numbers; then which.
-void list_offsets(const ShotRows& rows, std::uint64_t first, std::uint64_t num_bits,
-                  std::int64_t* offsets, cudaStream_t stream);
+/// The same bits as rows, eight shots a byte; zeros behind the last.
+void turn_rows(const ShotRows& rows, std::uint64_t first, std::uint64_t num_bits,
+               const BitRowsOut& out, cudaStream_t stream);
+/// How many of the bits are set in each shot.
+void count_ones(const ShotRows& rows, std::uint64_t first, std::uint64_t num_bits,
+                std::int64_t* counts, cudaStream_t stream);
+/// From these in offsets[1 ..] how many are set in all shots before each, of num_rows + 1 numbers.
+/// `scratch`: device memory of list_scratch_bytes(num_rows).
+void sum_offsets(std::uint64_t num_rows, std::int64_t* offsets, void* scratch, cudaStream_t stream);
+std::size_t list_scratch_bytes(std::uint64_t num_rows);
+/// Which bits are set, shot after shot.
 void list_ones(const ShotRows& rows, std::uint64_t first, std::uint64_t num_bits,
                const std::int64_t* offsets, std::uint32_t* ones, cudaStream_t stream);
 

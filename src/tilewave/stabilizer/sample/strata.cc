@@ -275,6 +275,12 @@ StrataTable sample_strata(ShotSource& source, const std::vector<FaultRange>& str
                           const StrataOptions& options,
                           const std::function<bool(std::uint64_t)>& progress) {
   TW_CHECK(source.faults(), "strata are of sources that draw faults");
+  if (options.first_shot != 0) {
+    throw Error(ExitCode::kUsage,
+                "shots of strata are no part of one sequence, so none of them is the first (" +
+                    std::to_string(options.first_shot) +
+                    "): leave it 0, and take another seed for other shots");
+  }
   if (options.num_shots < kLeastShots * strata.size()) {
     throw Error(ExitCode::kUsage, std::to_string(strata.size()) + " strata need at least " +
                                       std::to_string(kLeastShots * strata.size()) + " shots, not " +

@@ -31,7 +31,7 @@ struct Stratum {
   std::uint64_t any_error = 0;        ///< kept shots with some observable set
 };
 
-/// num_shots are those of all strata together.
+/// num_shots are those of all strata together; first_shot is 0.
 struct StrataOptions : SampleOptions {
   std::uint64_t num_detectors = 0, num_observables = 0;
   /// The least number of faults that make a kept shot wrong, if it is known; 0: it is not.
@@ -57,8 +57,8 @@ std::vector<FaultRange> parse_strata(std::string_view words, const FaultRows& fa
 
 /// Makes the shots. The source is one with faults(). `progress` gets how many shots are done and says
 /// whether to go on; where not, the table is of the shots made. Throws Error(kUsage) for fewer shots
-/// than eight a stratum, for a confidence out of its range, and where a shot with fewer faults than the
-/// fault distance is wrong.
+/// than eight a stratum, for a confidence out of its range, for a first shot, and where a shot with
+/// fewer faults than the fault distance is wrong.
 StrataTable sample_strata(ShotSource& source, const std::vector<FaultRange>& strata,
                           const StrataOptions& options,
                           const std::function<bool(std::uint64_t)>& progress);
