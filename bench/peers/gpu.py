@@ -3,6 +3,7 @@
 
     bench/peers/gpu.py --qubits 30 --json bench/baselines/h100_peers.json && bench/report.py
     bench/peers/gpu.py --only shots --codes 11:0.001 31:0.01
+    bench/peers/gpu.py --only leakage
 
 Peers come from PyPI (`cuda-quantum-cu13`; `cuquantum-python-cu13`, `custabilizer-cu13`, `cupy-cuda13x`, `stim`), and one that
 cannot be imported is left out and named. Before anything is timed, results are compared: amplitudes of every family on
@@ -15,6 +16,10 @@ gates take on 14 qubits, which is the time of its host code; the median of the r
 Shots, left on the device. Tilewave: `tilewave detect --out_format counts`, whole commands of two sizes; their difference
 leaves start-up out. cuStabilizer: FrameSimulator.apply and DEMSampler.sample, synchronised, the median of the rounds, at the
 best of several batch sizes.
+
+Shots with leakage, likewise, beside LeakageFrameSimulator: the surface code of docs/leakage.md in deltakit's words, which the peer
+runs as `tilewave convert --to custabilizer` writes it, and in the words of cuStabilizer, one LEAKAGE_PROPAGATE and one LEAKAGE1 a
+gate, which both run as it is. Rates of every record and of every detector are compared before.
 """
 import argparse
 import json
@@ -34,6 +39,7 @@ from run import geometric_mean, same_up_to_phase  # noqa: E402
 
 FAMILIES = ["qft", "ghz", "random", "supremacy", "quantum_volume", "ising", "qaoa"]
 CODES = ["11:0.001", "31:0.001", "11:0.01", "31:0.01"]
+LEAKS = ["11:1e-5:1", "11:1e-4:1", "11:1e-4:0.1", "11:1e-3:1"]
 CHECK_QUBITS, HOST_QUBITS, CHECK_SHOTS = 8, 14, 1 << 17
 
 
@@ -46,8 +52,9 @@ def parse_arguments():
     parser.add_argument("--codes", nargs="*", default=CODES, help="distance:p, rotated surface codes")
     parser.add_argument("--tilewave", default=str(ROOT / "build" / "cuda" / "tilewave"))
     parser.add_argument("--device", default="cuda:0")
-    parser.add_argument("--only", choices=["states", "shots"], help="one half of the comparison")
+    parser.add_argument("--only", choices=["states", "shots", "leakage"], help="one part of the comparison")
     parser.add_argument("--without", nargs="*", default=[], help="peers to leave out: cudaq custabilizer")
+    parser.add_argument("--leaks", nargs="*", default=LEAKS, help="distance:p:relax of codes with leakage")
     parser.add_argument("--json", help="write every number to this file (bench/report.py prints the tables)")
     return parser.parse_args()
 
@@ -208,27 +215,27 @@ class CuStabilizer:
         return best
 
 
-def tilewave_counts(arguments, path, shots, seed=1):
+def tilewave_counts(arguments, path, shots, seed=1, engine="auto"):
     start = time.perf_counter()
     text = output_of([arguments.tilewave, "detect", "--in", path, "--shots", shots, "--seed", seed, "--out_format",
-                      "counts", "--device", arguments.device, "--quiet"])
+                      "counts", "--device", arguments.device, "--engine", engine, "--quiet"])
     taken_s = time.perf_counter() - start
     counts = [int(line.split()[1]) for line in text.splitlines() if line.startswith("D")]
     return taken_s, counts
 
 
-def tilewave_shots(arguments, path, rounds):
+def tilewave_shots(arguments, path, rounds, engine="auto"):
     # As many shots as take about a second more.
-    tilewave_counts(arguments, path, 1 << 20)
+    tilewave_counts(arguments, path, 1 << 20, engine=engine)
     shots = 1 << 22
-    start_s = statistics.median(tilewave_counts(arguments, path, 1 << 16)[0] for _ in range(3))
-    while (taken_s := tilewave_counts(arguments, path, shots)[0]) < start_s + 0.25:
+    start_s = statistics.median(tilewave_counts(arguments, path, 1 << 16, engine=engine)[0] for _ in range(3))
+    while (taken_s := tilewave_counts(arguments, path, shots, engine=engine)[0]) < start_s + 0.25:
         shots *= 4
     shots = int(shots / (taken_s - start_s))
     rates = []
     for k in range(rounds):
-        short_s = tilewave_counts(arguments, path, shots // 4, k)[0]
-        long_s = tilewave_counts(arguments, path, shots, k)[0]
+        short_s = tilewave_counts(arguments, path, shots // 4, k, engine)[0]
+        long_s = tilewave_counts(arguments, path, shots, k, engine)[0]
         rates.append((shots - shots // 4) / (long_s - short_s))
     return {"shots_per_s": statistics.median(rates), "rates": rates, "shots": shots}
 
@@ -275,6 +282,134 @@ def measure_shots(arguments, peer, folder):
     return rows
 
 
+# -- shots with leakage ------------------------------------------------------------------------------------------------
+
+RECORDS = {"M", "MX", "MY", "MR", "MRX", "MRY", "HERALD_LEAKAGE_EVENT"}
+
+
+def flat_lines(lines):
+    """The instructions of a circuit's text with its REPEAT blocks written out."""
+    out = []
+    while lines:
+        line = lines.pop(0).strip()
+        if line == "}":
+            return out
+        if line.startswith("REPEAT"):
+            out += int(line.split()[1]) * flat_lines(lines)
+        elif line and not line.startswith("#"):
+            out.append(line)
+    return out
+
+
+class CuStabilizerLeakage(CuStabilizer):
+    def __init__(self):
+        import cupy
+        from cuquantum import stabilizer
+        self.cupy, self.stabilizer = cupy, stabilizer
+
+    def simulator(self, _, text, shots):
+        """sample(seed), and what counts the ones of every record and of every detector of the last sample."""
+        plain, detectors, measured = [], [], 0
+        for line in flat_lines(text.splitlines()):
+            name, targets = line.split()[0].split("(")[0], line[line.find(")") + 1:].split()
+            if name == "DETECTOR":
+                detectors.append([measured + int(word[4:-1]) for word in line.split() if word.startswith("rec[")])
+            elif name not in ("QUBIT_COORDS", "SHIFT_COORDS", "TICK", "OBSERVABLE_INCLUDE"):
+                plain.append(line)
+                measured += len([word for word in targets if word != name]) if name in RECORDS else 0
+        program = self.stabilizer.Circuit("\n".join(plain) + "\n")
+        if program.num_measurements != measured:
+            sys.exit(f"error: cuStabilizer counts {program.num_measurements} records of {measured}")
+        simulator = self.stabilizer.LeakageFrameSimulator.from_circuit(program, shots, package="cupy")
+
+        def apply(seed):
+            self.cupy.asarray(simulator.get_leakage_bits(bit_packed=True)).fill(0)
+            simulator.apply(program, seed=seed)
+
+        def count():
+            bits = self.cupy.asarray(simulator.get_measurement_bits(bit_packed=False))
+            records = [int(n) for n in self.cupy.asnumpy(bits.sum(axis=1, dtype=self.cupy.int64))]
+            return records, [int((bits[rows].sum(axis=0, dtype=self.cupy.int32) & 1).sum()) for rows in detectors]
+
+        return apply, count
+
+
+def leaky_texts(plain, p, relax):
+    """The code of docs/leakage.md in the words of deltakit and of cuStabilizer."""
+    spread = {"deltakit": ["CX(0.01, 0.01, 0.01, 0.01){0}", f"LEAKAGE({p}){{0}}"],
+              "custabilizer": ["CX{0}", "LEAKAGE_PROPAGATE(0.01, 0.01, 0.0099, 0.0099){0}", f"LEAKAGE1({p}){{0}}"]}
+    word = {"deltakit": "RELAX", "custabilizer": "LEAKAGE_RELAX"}
+    texts = {}
+    for name, lines in spread.items():
+        qubits, out = [], []
+        for line in plain.splitlines():
+            words = line.split()
+            if words and words[0].startswith("QUBIT_COORDS"):
+                qubits.append(words[-1])
+            if words and words[0] == "MR":
+                out.append(f"{word[name]}({relax}) {' '.join(qubits)}")
+            if words and words[0] == "CX":
+                out += [each.format(" " + " ".join(words[1:])) for each in lines]
+            else:
+                out.append(line)
+        texts[name] = "\n".join(out) + "\n"
+    return texts
+
+
+def expect_same_counts(what, ours, theirs):
+    if len(ours) != len(theirs):
+        sys.exit(f"error: Tilewave has {len(ours)} {what}, cuStabilizer {len(theirs)}")
+    for k, (a, b) in enumerate(zip(ours, theirs)):
+        if abs(a - b) > 6 * math.sqrt(a + b + 1):
+            sys.exit(f"error: cuStabilizer and Tilewave disagree: {what} {k}: {b} and {a} ones in {CHECK_SHOTS} shots")
+
+
+def measure_leakage(arguments, peer, folder):
+    rows = []
+    for of in arguments.leaks:
+        distance, p, relax = of.split(":")
+        noise = [word for name in ("after_clifford_depolarization", "before_round_data_depolarization",
+                                   "before_measure_flip_probability", "after_reset_flip_probability")
+                 for word in (f"--{name}", "0.001")]
+        plain = Path(folder) / "plain.stim"
+        output_of([arguments.tilewave, "gen", "--code", "surface_code", "--task", "rotated_memory_z", "--distance", distance,
+                   "--rounds", distance, *noise, "--out", plain])
+        row = {"distance": int(distance), "p": float(p), "relax": float(relax), "times": {}}
+        repeats = min(3, arguments.rounds)
+        row["times"]["without"] = tilewave_shots(arguments, plain, repeats, "frame")
+        for name, text in leaky_texts(plain.read_text(), p, relax).items():
+            path = Path(folder) / f"leaky_{name}.stim"
+            path.write_text(text)
+            row["times"][f"tilewave, {name}"] = tilewave_shots(arguments, path, repeats, "frame")
+            if not peer:
+                continue
+            theirs = text
+            if name == "deltakit":
+                theirs = output_of([arguments.tilewave, "convert", "--in", path, "--to", "custabilizer"])
+            try:
+                sample, count = peer.simulator(None, theirs, CHECK_SHOTS)
+                sample(7)
+                records, detectors = count()
+                counts = output_of([arguments.tilewave, "sample", "--in", path, "--shots", CHECK_SHOTS, "--seed", 3,
+                                    "--skip_reference_sample", "--out_format", "counts", "--device", arguments.device,
+                                    "--quiet"])
+                expect_same_counts("record", [int(line.split()[1]) for line in counts.splitlines() if line[0] == "M"], records)
+                expect_same_counts("detector", tilewave_counts(arguments, path, CHECK_SHOTS, 4)[1], detectors)
+                row["times"][f"custabilizer, {name}"] = peer.rate(None, theirs, arguments.rounds, len(records) / 8)
+            except Exception as problem:  # a peer that cannot do this circuit is said, not hidden
+                row["times"][f"custabilizer, {name}"] = {"problem": str(problem)[:300]}
+        rate = {name: t["shots_per_s"] for name, t in row["times"].items() if "shots_per_s" in t}
+        for name in ("deltakit", "custabilizer"):
+            row[f"cost, {name}"] = rate["without"] / rate[f"tilewave, {name}"]
+            if f"custabilizer, {name}" in rate:
+                row[f"ratio, {name}"] = rate[f"tilewave, {name}"] / rate[f"custabilizer, {name}"]
+        print(f"d={distance} leaking={p} relax={relax}",
+              {name: t.get("problem") or f"{t['shots_per_s']:.4g}" for name, t in row["times"].items()},
+              {name: round(value, 2) for name, value in row.items() if name[:4] in ("cost", "rati")}, flush=True)
+        rows.append(row)
+    return rows
+
+
 def peer_or_none(name, make, arguments, report):
     if name in arguments.without:
         return None
@@ -307,16 +442,19 @@ def main():
               "command": f"bench/peers/gpu.py --qubits {arguments.qubits} --rounds {arguments.rounds}"}
     print(name, report["versions"], flush=True)
     with tempfile.TemporaryDirectory() as folder:
-        if arguments.only != "shots":
+        if arguments.only in (None, "states"):
             peer = peer_or_none("cudaq", CudaQ, arguments, report)
             report["circuits"] = measure_states(arguments, peer, folder)
             if peer:
                 means = {p: geometric_mean([r["times"][p]["ratio"] for r in report["circuits"]]) for p in arguments.precision}
                 report["geometric_means"] = means
                 print("geometric means:", {p: round(m, 2) for p, m in means.items()}, flush=True)
-        if arguments.only != "states":
+        if arguments.only in (None, "shots"):
             peer = peer_or_none("custabilizer", CuStabilizer, arguments, report)
             report["codes"] = measure_shots(arguments, peer, folder)
+        if arguments.only in (None, "leakage"):
+            peer = peer_or_none("custabilizer", CuStabilizerLeakage, arguments, report)
+            report["leakage"] = measure_leakage(arguments, peer, folder)
     if arguments.json:
         Path(arguments.json).write_text(json.dumps(report, indent=1) + "\n")
 

@@ -15,7 +15,7 @@ constexpr int kMostThreads = 512;  // of a multiprocessor: 128 registers each, o
 constexpr std::size_t kBlockOverhead = 1 << 10;  // of shared memory
 
 template <bool Spills, bool Records, bool Leaks>
-__global__ void __launch_bounds__(kMostThreads)
+__global__ void __launch_bounds__(kMostThreads, 1)
     run_frames(const __grid_constant__ FrameView v, std::uint64_t seed, std::uint64_t first_unit,
                std::uint32_t* out, std::uint32_t* spill, std::uint64_t state_words) {
   extern __shared__ uint4 shared[];
