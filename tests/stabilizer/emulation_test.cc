@@ -106,8 +106,11 @@ void expect_equal(const FrameProgram& p, const Shape& shape, const std::string& 
 }
 
 void expect_equal(const std::vector<std::string>& texts) {
-  const Shape shapes[] = {
-      {32, 64, 4096, false}, {4, 64, 200, false}, {8, 32, 1000, true}, {32, 256, 20000, true}};
+  const Shape shapes[] = {{32, 64, 4096, false},
+                          {16, 160, 1400, false},
+                          {4, 64, 200, false},
+                          {8, 32, 1000, true},
+                          {32, 256, 20000, true}};
   std::size_t k = 0;
   for (const std::string& text : texts) {
     const StabProgram program =
