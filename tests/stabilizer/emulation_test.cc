@@ -38,8 +38,8 @@ std::vector<std::uint32_t> run_blocks(const FrameProgram& p, const Shape& shape,
               p.site_streams.data(),
               p.site_channels.data(),
               p.leak_thresholds.data(),
-              rows.leaked,
               rows.marks,
+              rows.leaked,
               static_cast<std::uint32_t>(layout.ops.size()),
               p.num_slots,
               static_cast<std::uint32_t>(__builtin_ctz(shape.lanes)),
@@ -54,7 +54,7 @@ std::vector<std::uint32_t> run_blocks(const FrameProgram& p, const Shape& shape,
   const std::uint64_t state_words = rows.end * shape.lanes;
   // what a block before has left
   std::vector<Quad> out(p.num_rows_out() * units / 4, Quad{{~0u, ~0u, ~0u, ~0u}}),
-      spill(state_words / 4 + 1, Quad{{1, 2, 3, 4}}),
+      spill((state_words + rows.leaked * shape.lanes) / 4 + 1, Quad{{1, 2, 3, 4}}),
       shared((words_beside(shape.lanes, layout.list_room, layout.ops.size()) +
               (Spills ? 0 : state_words)) /
                      4 +

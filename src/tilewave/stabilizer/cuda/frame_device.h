@@ -63,16 +63,17 @@ TW_HD constexpr std::size_t words_beside(std::uint32_t lanes, std::size_t list_r
          4 * 4;
 }
 
-/// Rows of a block, of a word a lane: x and z of every slot, the ring of records where it is not the
-/// output, and with leakage the leaked shots of every slot. Behind them a byte of every slot and quad
-/// of lanes says which of the four lanes have leaked shots.
+/// Rows of a block, of a word a lane: x and z of every slot, and the ring of records where it is not
+/// the output. With leakage, a byte of every slot and quad of lanes says which of its four words have
+/// leaked shots; these words, a row of every slot, are few and read seldom, so they lie in global
+/// memory and leave shared memory to more blocks.
 struct FrameRows {
-  std::uint64_t ring, leaked, marks, end;  ///< where each begins
+  std::uint64_t marks, end, leaked;  ///< where the bytes begin, how many rows, rows of leaked shots
   explicit FrameRows(const FrameProgram& p)
-      : ring(2 * std::uint64_t{p.num_slots}),
-        leaked(ring + (p.output == FrameOutput::kRecords ? 0 : p.ring_rows)),
-        marks(leaked + (p.has_leakage ? p.num_slots : 0)),
-        end(marks + (p.has_leakage ? (std::uint64_t{p.num_slots} + 15) / 16 : 0)) {}
+      : marks(2 * std::uint64_t{p.num_slots} +
+              (p.output == FrameOutput::kRecords ? 0 : p.ring_rows)),
+        end(marks + (p.has_leakage ? (std::uint64_t{p.num_slots} + 15) / 16 : 0)),
+        leaked(p.has_leakage ? p.num_slots : 0) {}
 };
 
 struct FrameView {
@@ -90,7 +91,7 @@ struct FrameView {
   const SiteStream* site_streams;
   const FrameChannel* site_channels;
   const std::uint64_t* leak_thresholds;
-  std::uint64_t leaked, marks;  // rows, see FrameRows
+  std::uint64_t marks, leaked;  // rows, see FrameRows
   std::uint32_t num_ops, num_slots, log_lanes, list_room;
   std::uint64_t ring, num_detectors, num_rows, num_units;
 };

@@ -29,6 +29,7 @@ struct Machine {
 
   const FrameView& v;
   std::uint32_t* state;   // rows of `lanes` words
+  std::uint32_t* leaked;  // the same, of leaked shots
   std::uint32_t* chain;   // shots hit in the current chain, a word a lane
   std::uint32_t* counts;  // events of each list
   std::uint32_t* events;
@@ -388,7 +389,8 @@ struct Machine {
 };
 
 /// A block's shots, units first_unit + first on of the seed's sequence, from the first operation to the last.
-/// `shared`: words_beside(..), and the rows where they do not spill; `out`: of its units.
+/// `shared`: words_beside(..), and the rows where they do not spill; `spill`: these if they do, then
+/// those of leaked shots; `out`: of its units.
 template <bool Spills, bool Records, bool Leaks>
 __device__ __forceinline__ void run_block(const FrameView& v, std::uint64_t seed,
                                           std::uint64_t first_unit, std::uint32_t* out,
@@ -399,7 +401,10 @@ __device__ __forceinline__ void run_block(const FrameView& v, std::uint64_t seed
   std::uint32_t* const chain = shared + (staged ? v.num_ops * (sizeof(DeviceOp) / 4) : 0);
   std::uint32_t* const state =
       Spills ? spill : shared + words_beside(lanes, v.list_room, v.num_ops);
+  std::uint32_t* const leaked = spill + (Spills ? state_words : 0);
   for (std::uint64_t k = threadIdx.x; k < state_words; k += blockDim.x) state[k] = 0;
+  for (std::uint64_t k = threadIdx.x; Leaks && k < v.leaked << v.log_lanes; k += blockDim.x)
+    leaked[k] = 0;
   for (std::uint32_t k = threadIdx.x; staged && k < v.num_ops * (sizeof(DeviceOp) / 4);
        k += blockDim.x)
     shared[k] = reinterpret_cast<const std::uint32_t*>(v.ops)[k];
@@ -407,6 +412,7 @@ __device__ __forceinline__ void run_block(const FrameView& v, std::uint64_t seed
   if (threadIdx.x < lanes) chain[threadIdx.x] = 0;
   Machine<Spills, Records, Leaks> m{v,
                                     state,
+                                    leaked,
                                     chain,
                                     chain + lanes,
                                     chain + lanes + kMostLists,

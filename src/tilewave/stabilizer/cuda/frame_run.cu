@@ -20,9 +20,10 @@ __global__ void __launch_bounds__(kMostThreads, 1)
                std::uint32_t* out, std::uint32_t* spill, std::uint64_t state_words) {
   extern __shared__ uint4 shared[];
   const std::uint64_t first = std::uint64_t{blockIdx.x} << v.log_lanes;
-  run_block<Spills, Records, Leaks>(v, seed, first_unit + first, out + first,
-                                    spill + blockIdx.x * state_words, state_words,
-                                    reinterpret_cast<std::uint32_t*>(shared));
+  run_block<Spills, Records, Leaks>(
+      v, seed, first_unit + first, out + first,
+      spill + blockIdx.x * ((Spills ? state_words : 0) + (v.leaked << v.log_lanes)), state_words,
+      reinterpret_cast<std::uint32_t*>(shared));
 }
 
 using Kernel = void (*)(FrameView, std::uint64_t, std::uint64_t, std::uint32_t*, std::uint32_t*,
@@ -67,6 +68,7 @@ class GpuFrame : public GpuRows {
     const bool spills = bytes(lanes_, kFewEvents) > shared_bytes;
     if (spills) lanes_ = 32;
     state_words_ = rows * lanes_;
+    spill_words_ = (spills ? state_words_ : 0) + begins.leaked * lanes_;
     const std::size_t least =
         spills ? words_beside(lanes_, kFewEvents, kStagedOps) * 4 + kBlockOverhead
                : bytes(lanes_, kFewEvents);
@@ -85,7 +87,7 @@ class GpuFrame : public GpuRows {
     kernel_ = kernel_for(spills, records, p.has_leakage);
     runtime::cuda::allow_shared(current_gpu(), reinterpret_cast<const void*>(kernel_),
                                 shared_bytes_);
-    reserve_rows(p, spills);
+    reserve_rows(p);
     if (!flips.empty()) {
       std::vector<std::uint32_t> words(2 * flips.size());
       for (std::size_t k = 0; k < flips.size(); ++k)
@@ -106,8 +108,8 @@ class GpuFrame : public GpuRows {
              site_streams_.get(),
              site_channels_.get(),
              leak_thresholds_.get(),
-             begins.leaked,
              begins.marks,
+             begins.leaked,
              static_cast<std::uint32_t>(layout.ops.size()),
              p.num_slots,
              static_cast<std::uint32_t>(__builtin_ctz(lanes_)),
@@ -162,7 +164,7 @@ class GpuFrame : public GpuRows {
   }
 
   // Launches of about a gigabyte that fill every multiprocessor a whole number of times.
-  void reserve_rows(const FrameProgram& p, bool spills) {
+  void reserve_rows(const FrameProgram& p) {
     const std::uint64_t num_rows = p.num_rows_out();
     const std::uint64_t block_bytes =
         std::max<std::uint64_t>(4, (num_rows + 31) / 32 * 4) * kBlockShots;
@@ -177,9 +179,10 @@ class GpuFrame : public GpuRows {
     check_cuda(cudaMemGetInfo(&free_bytes, &total_bytes), "ask for the free memory");
     const std::uint64_t bytes = std::min<std::uint64_t>(std::uint64_t{1} << 30, free_bytes / 16);
     std::uint64_t blocks = std::max<std::uint64_t>(1, bytes / block_bytes);
-    if (spills)
+    if (spill_words_)
       blocks = std::min<std::uint64_t>(
-          blocks, std::max<std::uint64_t>(1, free_bytes / 8 / (state_words_ * 4)));
+          blocks,
+          std::max<std::uint64_t>(1, free_bytes / 8 / (spill_words_ * kUnits / lanes_ * 4)));
     const std::uint64_t wave = std::max<std::uint64_t>(
         1, static_cast<std::uint64_t>(processors) *
                static_cast<std::uint64_t>(std::max(1, resident)) * lanes_ / kUnits);
@@ -188,7 +191,8 @@ class GpuFrame : public GpuRows {
     for (int k = 0; k < 2; ++k) {
       bits_[k] =
           DeviceBuffer<std::uint32_t>(std::max<std::uint64_t>(1, num_rows) * blocks * kUnits);
-      if (spills) spill_[k] = DeviceBuffer<std::uint32_t>(blocks * kUnits / lanes_ * state_words_);
+      if (spill_words_)
+        spill_[k] = DeviceBuffer<std::uint32_t>(blocks * kUnits / lanes_ * spill_words_);
     }
   }
 
@@ -213,7 +217,7 @@ class GpuFrame : public GpuRows {
   DeviceBuffer<DrawStream> streams_;
   DeviceBuffer<DrawWindow> windows_;
   std::uint32_t lanes_ = 32, threads_ = 64;
-  std::uint64_t state_words_ = 0;
+  std::uint64_t state_words_ = 0, spill_words_ = 0;
   std::size_t shared_bytes_ = 0;
   Kernel kernel_ = nullptr;
   FrameView view_{};

@@ -1,6 +1,6 @@
 // Leakage on the GPU's frame machine (frame_machine.cuh): a third row of every slot, the shots in which
-// it is leaked, and a byte of every slot and quad of lanes that says which of the four words have some. An
-// operation on leaked shots is shared out as gates are, a target and a quad of lanes a thread: it
+// it is leaked, in global memory, and beside the other rows a byte of every slot and quad of lanes
+// that says which of the four words have some. An operation on leaked shots is shared out as gates are, a target and a quad of lanes a thread: it
 // reads the bytes, mostly zeros, and goes through the leaked shots one by one, each with a Philox draw
 // of its own (leakage_ops.h). So the words and bytes belong to that thread, and such an operation
 // needs no barrier behind the gate with the same targets. What leaks are events, as of any noise:
@@ -21,10 +21,10 @@ struct LeakageMachine {
   Machine& m;
 
   __device__ std::uint32_t* leaked(std::uint32_t slot, std::uint32_t lane) const {
-    return m.row(static_cast<Index>(m.v.leaked) + slot, lane);
+    return m.leaked + ((Index{slot} << m.v.log_lanes) + lane);
   }
   __device__ Words& leaked_words(std::uint32_t slot) const {
-    return m.words(static_cast<Index>(m.v.leaked) + slot);
+    return reinterpret_cast<Words*>(m.leaked)[(Index{slot} << (m.v.log_lanes - 2)) + m.quad()];
   }
   __device__ std::uint8_t* marks() const {
     return reinterpret_cast<std::uint8_t*>(m.row(static_cast<Index>(m.v.marks), 0));
