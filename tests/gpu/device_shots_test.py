@@ -73,7 +73,8 @@ def samplers(circuit):
     return [tw.compile_detector_sampler(circuit, seed=3, device=device) for device in ("cuda:0", "cpu")]
 
 
-mask_of = {SURFACE: np.arange(27) % 5 == 0}
+LEAKY = SURFACE.replace("CX 2 1", "LEAKAGE(0.03) 0 1 2\nCX(0.2, 0.1, 0.3, 0.1) 2 1").replace("REPEAT", "LEAKAGE(0.1) 4\nREPEAT")
+mask_of = {SURFACE: np.arange(27) % 5 == 0, LEAKY: np.arange(27) % 9 == 0}
 for name in ("msc_d3_inject_cultivate_p1e-3", "distillation", "coherent_d3_r1"):
     text = (CIRCUITS / (name + ".stim")).read_text()
     mask_of[text] = np.arange(tw.compile_detector_sampler(text).num_detectors) % 2 == 0
@@ -95,8 +96,9 @@ for circuit, mask in mask_of.items():
     assert kept[0][:2] == kept[1][:2] and np.array_equal(kept[0].errors, kept[1].errors), kept
 
 # Measurements, and a model with its errors.
-pair = [tw.compile_sampler(SURFACE, seed=4, device=device) for device in ("cuda", "cpu")]
-same(pair[0].sample(777, on_device=True, bit_packed=True), pair[1].sample(777, bit_packed=True), "measurements")
+for circuit in (SURFACE, LEAKY + "HERALD_LEAKAGE_EVENT(0.1, 0.01) 0 1 2 3 4\n"):
+    pair = [tw.compile_sampler(circuit, seed=4, device=device) for device in ("cuda", "cpu")]
+    same(pair[0].sample(777, on_device=True, bit_packed=True), pair[1].sample(777, bit_packed=True), "measurements")
 model = tw.detector_error_model(SURFACE, flatten_loops=True)
 pair = [tw.compile_dem_sampler(model, seed=4, device=device) for device in ("cuda", "cpu")]
 for mine, want in zip(pair[0].sample(999, return_errors=True, on_device=True), pair[1].sample(999, return_errors=True)):

@@ -1,15 +1,18 @@
 // Rates of both engines on one GPU: shots a second delivered to page-locked host memory, and
 // counted on the device, for rotated surface codes with rounds = distance; without a probability
-// p = 0.001. With several GPUs, the rate of both counting together follows.
-// Usage: gpu_rates [count] [distance[:p]...]; `count`: only what is counted
+// p = 0.001. With several GPUs, the rate of both counting together follows. leaky:11:0.0001:1 is the code of
+// docs/leakage.md, with the probabilities of leaking behind a gate and of coming back once a round.
+// Usage: gpu_rates [count] [distance[:p]...] [leaky:distance:p:relax...]; `count`: only what is counted
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "stabilizer/frame_circuits.h"
 #include "tilewave/base/error.h"
 #include "tilewave/circuit/code_circuits.h"
 #include "tilewave/stabilizer/cuda/gpu_run.h"
@@ -88,17 +91,26 @@ void rate_together(std::uint32_t distance, const StabProgram& program, Engine en
 
 int main(int argc, char** argv) {
   std::vector<std::pair<std::uint32_t, double>> codes;
+  std::vector<std::vector<double>> leaky;
   bool only_count = false;
   for (int k = 1; k < argc; ++k) {
     if (!std::strcmp(argv[k], "count")) {
       only_count = true;
       continue;
     }
+    if (!std::strncmp(argv[k], "leaky:", 6)) {
+      leaky.emplace_back();
+      for (const char* at = argv[k]; (at = std::strchr(at, ':'));)
+        leaky.back().push_back(std::atof(++at));
+      if (leaky.back().size() == 3) continue;
+      std::fprintf(stderr, "error: %s is not leaky:distance:p:relax\n", argv[k]);
+      return 2;
+    }
     const char* p = std::strchr(argv[k], ':');
     codes.emplace_back(static_cast<std::uint32_t>(std::atoi(argv[k])),
                        p ? std::atof(p + 1) : 0.001);
   }
-  if (codes.empty()) codes = {{11, 0.001}, {25, 0.001}, {31, 0.001}};
+  if (codes.empty() && leaky.empty()) codes = {{11, 0.001}, {25, 0.001}, {31, 0.001}};
   try {
     for (const auto& [d, p] : codes) {
       tilewave::circuit::CodeOptions o;
@@ -115,6 +127,14 @@ int main(int argc, char** argv) {
       if (only_count) continue;
       rate_together(d, program, Engine::kSparse);
       rate_together(d, program, Engine::kFrame);
+    }
+    for (const std::vector<double>& of : leaky) {
+      const auto d = static_cast<std::uint32_t>(of[0]);
+      const StabProgram program = lower(tilewave::language::parse_stim(leaky_code(d, of[1], of[2])),
+                                        "<circuit>", Rotations::kRefuse, Leakage::kKeep);
+      std::printf("leaking %g, back %g: ", of[1], of[2]);
+      rates("frame", d, 0.001, program.counts.detectors + program.counts.observables,
+            *make_gpu_run(compile_frames(program, FrameOutput::kDetectors), {}), only_count);
     }
   } catch (const tilewave::Error& e) {
     std::fprintf(stderr, "error: %s\n", e.what());

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "stabilizer/frame_circuits.h"
 #include "tilewave/base/error.h"
 #include "tilewave/circuit/code_circuits.h"
 #include "tilewave/formats/shots/shots.h"
@@ -17,90 +18,6 @@
 
 namespace tilewave::stabilizer {
 namespace {
-
-const char* const kChannels =
-    "R 0 1 2 3\nRX 4 5\nREPEAT 7 {\nPAULI_CHANNEL_1(0.1, 0.05, 0.2) 0 4\nDEPOLARIZE2(0.3) 0 1 1 "
-    "2\nDEPOLARIZE1(0.2) 3 3 4\n"
-    "PAULI_CHANNEL_2(.01,.02,.03,.04,.05,.06,.07,.01,.02,.03,.04,.05,.06,.07,.08) 1 2 4 5\nE(0.2) "
-    "X0 Y1\n"
-    "ELSE_CORRELATED_ERROR(0.3) Z4 X3\nX_ERROR(0.6) 3\nHERALDED_ERASE(0.2) "
-    "1\nHERALDED_PAULI_CHANNEL_1(0.1, 0.1, 0.1, 0.1) 2\n"
-    "MR(0.1) 0 0\nCX rec[-1] 5 rec[-2] 1\nC_XYZ 1\nSWAP 1 2\nS 3\nH 4\nREPEAT 2 {\nCZ 1 "
-    "2\nMPAD(0.2) 0 1\n}\nM 1 2 3\nMX(0.05) 4 5\n"
-    "MPP(0.1) Z1*Z2 X4*X5\nMZZ(0.1) 1 !2\nDETECTOR rec[-1]\nDETECTOR rec[-3] "
-    "rec[-9]\nDETECTOR\nDETECTOR rec[-12]\n"
-    "OBSERVABLE_INCLUDE(2) rec[-3]\nOBSERVABLE_INCLUDE(1) X4\n}\n";
-
-// More events than the kernel keeps lists for: operations draw for themselves; a circuit whose rows
-// do not fit shared memory; nested loops around noise.
-std::string dense_noise() {
-  std::string all;
-  for (int q = 0; q < 400; ++q) all += " " + std::to_string(q);
-  return "R" + all + "\nREPEAT 3 {\nX_ERROR(0.5)" + all + "\nDEPOLARIZE2(0.9)" + all +
-         "\nDEPOLARIZE1(0.001)" + all + "\nREPEAT 2 {\nCX" + all + "\nZ_ERROR(0.02)" + all +
-         "\n}\nMR(0.001)" + all + "\nDETECTOR rec[-1]\nDETECTOR rec[-400] rec[-7]\n}\n";
-}
-// Single places of noise of every kind, which gather in lists of sites; sometimes more events than
-// a list has room for.
-std::string single_places() {
-  std::string out = "R 0 1 2 3 4 5\nM 0 1 2\nREPEAT 9 {\n";
-  for (int k = 0; k < 40; ++k) {
-    const std::string a = std::to_string(k % 6), b = std::to_string((k + 1 + k % 4) % 6),
-                      p = "(0.0" + std::to_string(1 + k % 9) + std::to_string(k % 7) + ")",
-                      q = "(0.00" + std::to_string(1 + k % 8) + ")";
-    const std::string places[] = {
-        "DEPOLARIZE1" + q + " " + a,
-        "DEPOLARIZE2" + q + " " + a + " " + b,
-        "E" + q + " X" + a + " Y" + b + "\nELSE_CORRELATED_ERROR" + q + " Z" + b,
-        "HERALDED_ERASE" + q + " " + a,
-        "M" + q + " " + a + "\nCX rec[-1] " + b,
-        "PAULI_CHANNEL_1(0.001, 0.003, 0.002) " + a,
-        "X_ERROR" + p + " " + a,
-        "H " + a,
-        "CX " + a + " " + b,
-        "REPEAT 3 {\nZ_ERROR" + q + " " + a + "\nMR" + q + " " + b + "\n}"};
-    out += places[k % 10] + "\n";
-    if (k % 5 == 4) out += "DETECTOR rec[-1] rec[-3]\n";
-  }
-  return out + "OBSERVABLE_INCLUDE(0) rec[-2]\n}\nM 0 1 2 3 4 5\nDETECTOR rec[-4]\n";
-}
-std::string many_single_places(int qubits) {
-  std::string all, noise;
-  for (int q = 0; q < qubits; ++q) {
-    all += " " + std::to_string(q);
-    noise += "X_ERROR(0.00" + std::to_string(1 + q % 9) + ") " + std::to_string(q) + "\n";
-  }
-  return "R" + all + "\nREPEAT 4 {\n" + noise + "CX" + all + "\n" + noise + "MR" + all +
-         "\nDETECTOR rec[-1]\nDETECTOR rec[-" + std::to_string(qubits) + "] rec[-7]\n}\n";
-}
-std::string large_circuit() {
-  std::string all;
-  for (int q = 0; q < 9000; ++q) all += " " + std::to_string(q);
-  return "R" + all + "\nDEPOLARIZE1(0.01)" + all + "\nCX" + all + "\nDEPOLARIZE2(0.01)" + all +
-         "\nH" + all + "\nCZ" + all + "\nM(0.01)" + all +
-         "\nDETECTOR rec[-1] rec[-3]\nDETECTOR rec[-8999]\nOBSERVABLE_INCLUDE(0) rec[-5]\n";
-}
-
-std::vector<std::string> circuits() {
-  circuit::CodeOptions o;
-  o.after_clifford_depolarization = o.before_measure_flip_probability = 0.01;
-  o.after_reset_flip_probability = o.before_round_data_depolarization = 0.01;
-  std::vector<std::string> out{kChannels,
-                               dense_noise(),
-                               single_places(),
-                               many_single_places(400),
-                               many_single_places(9000),
-                               large_circuit()};
-  o.rounds = 4, o.distance = 3;
-  out.push_back(language::print_stim(circuit::code_circuit("surface_code", "rotated_memory_z", o)));
-  out.push_back(language::print_stim(circuit::code_circuit("color_code", "memory_xyz", o)));
-  o.distance = 11;
-  out.push_back(
-      language::print_stim(circuit::code_circuit("surface_code", "unrotated_memory_x", o)));
-  o.distance = 15, o.rounds = 60;  // a window of the sparse engine moves along its rows
-  out.push_back(language::print_stim(circuit::code_circuit("surface_code", "rotated_memory_z", o)));
-  return out;
-}
 
 void expect_rows(GpuRun& gpu, std::uint64_t num_bits, std::uint64_t first_block,
                  const std::vector<std::uint8_t>& want, const std::string& what) {
@@ -159,15 +76,18 @@ std::unique_ptr<GpuRun> gpu_or_null(const Program& p, const Extra&... extra) {
   }
 }
 
-TEST(Gpu, frames_have_the_bits_of_the_cpu) {
-  for (const std::string& text : circuits()) {
-    const StabProgram program = lower(language::parse_stim(text));
+// False where there is no GPU.
+bool expect_frames(const std::vector<std::string>& texts) {
+  for (const std::string& text : texts) {
+    const StabProgram program =
+        lower(language::parse_stim(text), "<circuit>", Rotations::kRefuse, Leakage::kKeep);
     for (FrameOutput output : {FrameOutput::kDetectors, FrameOutput::kRecords}) {
       const FrameProgram frames = compile_frames(program, output);
       const bool records = output == FrameOutput::kRecords;
       const auto flips = records ? reference_sample(program) : std::vector<std::uint64_t>{};
+      if (frames.num_rows_out() == 0) continue;
       const auto gpu = gpu_or_null(frames, flips);
-      if (!gpu) GTEST_SKIP();
+      if (!gpu) return false;
       FrameBatch batch(frames, 3072);
       batch.run(17, 5 * gpu->block_shots() / 32);
       const std::uint64_t bits = frames.num_rows_out(), bytes = (bits + 7) / 8;
@@ -181,6 +101,18 @@ TEST(Gpu, frames_have_the_bits_of_the_cpu) {
                   (records ? "records of " : "detectors of ") + text.substr(0, 60));
     }
   }
+  return true;
+}
+
+TEST(Gpu, frames_have_the_bits_of_the_cpu) {
+  if (!expect_frames(circuits())) GTEST_SKIP();
+}
+TEST(Gpu, leakage_has_the_bits_of_the_cpu) {
+  std::vector<std::string> texts = leaky_circuits();
+  texts.push_back(leaky_code(11, 0.0001, 1));
+  texts.push_back(leaky_code(11, 0.003, 0.1));
+  texts.push_back(leaky_code(25, 0.0001, 1));  // four lanes a block, or spilled
+  if (!expect_frames(texts)) GTEST_SKIP();
 }
 
 TEST(Gpu, sparse_has_the_bits_of_the_cpu) {

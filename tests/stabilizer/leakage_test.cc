@@ -274,9 +274,6 @@ TEST(Leakage, what_cannot_be_run_is_refused) {
   options.engine = Engine::kSparse;
   EXPECT_NE(run(text).find("sparse engine cannot run"), std::string::npos);
   options.engine = Engine::kAuto;
-  options.gpus = {0};
-  EXPECT_NE(run(text).find("--device cpu"), std::string::npos);
-  options.gpus.clear();
   EXPECT_NE(run("LEAKAGE(0.1) 0\nT 0\nM 0").find("beyond Clifford"), std::string::npos);
   EXPECT_NE(run("LEAKAGE(0.1) 0\nLEAKAGE_MARK1(0.1) 0").find("LEAKAGE_MARK1 (line 2)"),
             std::string::npos);

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "stabilizer/device_layouts.h"
+#include "stabilizer/frame_circuits.h"
 #include "stabilizer/random_circuit.h"
 #include "tilewave/base/error.h"
 #include "tilewave/circuit/code_circuits.h"
@@ -161,6 +162,23 @@ TEST(NearCliffordGpu, many_active_qubits) {
   EXPECT_GT(a.kept, 0u);
   EXPECT_EQ(a.kept, b.kept);
   EXPECT_EQ(a.ones, b.ones);
+}
+
+// Circuits with leakage as well, where heralds are records of detectors.
+TEST(NearCliffordGpu, leaky_circuits_are_kept_as_on_the_cpu) {
+  std::vector<std::string> texts = leaky_circuits();
+  texts.push_back(leaky_code(5, 0.002, 0.3));
+  for (const std::string& text : texts) {
+    const StabProgram program =
+        lower(language::parse_stim(text), "<circuit>", Rotations::kRefuse, Leakage::kKeep);
+    for (ShotOutput output : {ShotOutput::kDetectors, ShotOutput::kRecords}) {
+      if (output == ShotOutput::kDetectors && program.counts.detectors == 0) continue;
+      bool no_gpu = false;
+      expect_same(program, output, Engine::kAuto, program.counts.qubits > 1000 ? 3000 : 30003,
+                  {0b101}, text.substr(0, 300), &no_gpu, true);
+      if (no_gpu) GTEST_SKIP();
+    }
+  }
 }
 
 // Circuits of Clifford gates are post-selected, and stay on the device, in the same way.

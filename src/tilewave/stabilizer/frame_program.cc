@@ -26,19 +26,21 @@ struct Place {
 };
 
 constexpr std::uint32_t kMaxSlots = 1u << 28;
+constexpr std::uint32_t kNoSlot = ~std::uint32_t{0};  // of a qubit that nothing happens to
 
 class Compiler {
  public:
   Compiler(const StabProgram& in, FrameOutput output)
       : in_(in),
         coins_(needed_coins(in, output == FrameOutput::kRecords)),
-        out_(sized(in.counts.qubits)),
+        out_(sized(with_slots(in, coins_))),
         layers_(out_) {
     out_.output = output;
     out_.has_leakage = in.has_leakage;
-    const std::uint64_t n = in.counts.qubits;
-    places_.resize(n);
-    for (std::uint64_t q = 0; q < n; ++q) places_[q].slot = static_cast<std::uint32_t>(q);
+    const std::vector<bool> used = with_slots(in, coins_);
+    places_.resize(used.size());
+    std::uint32_t slot = 0;
+    for (std::size_t q = 0; q < used.size(); ++q) places_[q].slot = used[q] ? slot++ : kNoSlot;
     out_.num_records = in.counts.measurements;
     out_.num_detectors = in.counts.detectors;
     out_.num_observables = in.counts.observables;
@@ -54,8 +56,7 @@ class Compiler {
   FrameProgram run() {
     // A fresh qubit is in |0>: Z acts trivially, so its frame is random in Z.
     for (std::uint64_t q = 0; q < places_.size(); ++q) {
-      if (coins_.start[q])
-        layers_.add(C::kCoin, static_cast<int>(Pauli::kZ), {static_cast<std::uint32_t>(q)});
+      if (coins_.start[q]) layers_.add(C::kCoin, static_cast<int>(Pauli::kZ), {places_[q].slot});
     }
     layers_.flush();
     block(0);
@@ -89,10 +90,17 @@ class Compiler {
            (static_cast<std::uint32_t>(at.of(Pauli::kZ)) << 30);
   }
   static int code_of(Pauli p) { return static_cast<int>(p); }
-  static FrameProgram sized(std::uint64_t qubits) {
-    TW_CHECK(qubits < kMaxSlots, "too many qubits for the frame engine");
+  // The qubits that something happens to.
+  static std::vector<bool> with_slots(const StabProgram& in, const NeededCoins& coins) {
+    std::vector<bool> used = used_qubits(in);
+    for (std::size_t q = 0; q < used.size(); ++q) used[q] = used[q] || coins.start[q];
+    return used;
+  }
+  static FrameProgram sized(const std::vector<bool>& used) {
+    const auto slots = static_cast<std::uint64_t>(std::count(used.begin(), used.end(), true));
+    TW_CHECK(slots < kMaxSlots, "too many qubits for the frame engine");
     FrameProgram out;
-    out.num_slots = static_cast<std::uint32_t>(qubits);
+    out.num_slots = static_cast<std::uint32_t>(slots);
     return out;
   }
 
@@ -425,9 +433,10 @@ class Compiler {
 
   // Emits operations that bring every qubit back to the slot and permutation it had in `start`.
   void restore(const std::vector<Place>& start) {
-    std::vector<std::uint32_t> holder(places_.size());  // which qubit sits in a slot
-    for (std::size_t q = 0; q < places_.size(); ++q)
-      holder[places_[q].slot] = static_cast<std::uint32_t>(q);
+    std::vector<std::uint32_t> holder(out_.num_slots);  // which qubit sits in a slot
+    for (std::size_t q = 0; q < places_.size(); ++q) {
+      if (places_[q].slot != kNoSlot) holder[places_[q].slot] = static_cast<std::uint32_t>(q);
+    }
     for (std::size_t q = 0; q < places_.size(); ++q) {
       const std::uint32_t want = start[q].slot, have = places_[q].slot;
       if (want == have) continue;

@@ -146,6 +146,9 @@ StabProgram lower(const circuit::StabilizerCircuit& circuit, std::string name = 
 /// Records must exist before they are looked back at: throws Error(kInput) where they do not.
 void check_lookbacks(const StabProgram& program);
 
+/// Of every qubit, whether something happens to it: numbers may have gaps, as on a lattice.
+std::vector<bool> used_qubits(const StabProgram& program);
+
 /// Operations with the blocks unrolled; 2^64 - 1 where there are more.
 std::uint64_t count_unrolled(const StabProgram& program);
 

@@ -110,7 +110,7 @@ template <Of Unit, Leaked Where, class Apply>
         }
         for (; shots != 0; shots &= shots - 1) {
           if (count == Waiting::kMost) finish();
-          w.index[count] = i << 5 | static_cast<std::uint32_t>(std::countr_zero(shots));
+          w.index[count] = shot_draw(i, static_cast<std::uint32_t>(std::countr_zero(shots)));
           w.unit[count] = u;
           w.word[count++] = shots & (0u - shots);
         }
@@ -120,13 +120,27 @@ template <Of Unit, Leaked Where, class Apply>
   finish();
 }
 
-// The branch that 64 bits choose of `count` cumulated probabilities; `count` where none happens.
-std::uint32_t branch_of(const std::uint64_t* upto, std::uint32_t count,
-                        const std::uint32_t* draws) {
-  const std::uint64_t value = std::uint64_t{draws[1]} << 32 | draws[0];
-  std::uint32_t k = 0;
-  while (k < count && value >= upto[k]) ++k;
-  return k;
+// A shot of a pair in which one is leaked.
+template <C Code>
+void of_leaked_pairs(const LeakageRows& rows, const FrameOp& op, const std::uint64_t* upto) {
+  constexpr Leaked kWhere = Code == C::kSpread ? Leaked::kEither : Leaked::kAny;
+  where_leaked<Of::kShots, kWhere>(
+      rows, op,
+      [&](const std::uint32_t* t, std::uint32_t, std::uint32_t unit, std::uint32_t bit,
+          const std::uint32_t* r) {
+        const bool first = (rows.leaked_row(t[0])[unit] & bit) != 0,
+                   second = (rows.leaked_row(t[1])[unit] & bit) != 0;
+        PairShot shot{first, second};
+        pair_step<Code>(shot, upto, r);
+        if constexpr (Code != C::kSpread) {
+          flip(rows.frames, rows.units, t[0], shot.flip_first, unit, bit);
+          flip(rows.frames, rows.units, t[1], shot.flip_second, unit, bit);
+        }
+        if (shot.first && !first) rows.set(t[0], unit, bit);
+        if (shot.second && !second) rows.set(t[1], unit, bit);
+        if (!shot.first && first) rows.clear(t[0], unit, bit);
+        if (!shot.second && second) rows.clear(t[1], unit, bit);
+      });
 }
 
 void of_leaked_shots(const LeakageRows& rows, const FrameOp& op) {
@@ -137,13 +151,6 @@ void of_leaked_shots(const LeakageRows& rows, const FrameOp& op) {
   const auto multiply = [&](Word slot, Word unit, Word x, Word z) {
     Word* row = rows.x(slot) + unit;
     row[0] ^= x, row[units] ^= z;
-  };
-  // From the one of a pair that is leaked to the other.
-  const auto spread = [&](Target t, Word unit, Word shot, bool first, const Word* r) {
-    const Word branch = branch_of(upto + (first ? 0 : 2), 2, r);
-    if (branch == 2) return;
-    rows.set(t[first ? 1 : 0], unit, shot);
-    if (branch == 1) rows.clear(t[first ? 0 : 1], unit, shot);
   };
   switch (op.code) {
     case C::kScramble:
@@ -161,52 +168,26 @@ void of_leaked_shots(const LeakageRows& rows, const FrameOp& op) {
           });
       return;
     case C::kSeal:
-      if (upto[0] == ~std::uint64_t{0}) {
+      if (always(upto[0])) {
         Target t = rows.program.operands.data() + op.first;
         for (std::uint32_t i = 0; i < op.count; ++i) rows.seal(t[i]);
         return;
       }
       where_leaked<Of::kShots, Leaked::kTheOne>(
           rows, op, [&](Target t, Word, Word unit, Word shot, const Word* r) {
-            if (branch_of(upto, 1, r) == 0) rows.clear(t[0], unit, shot);
+            if (leak_branch(upto, 1, r[0], r[1]) == 0) rows.clear(t[0], unit, shot);
           });
       return;
     case C::kSpread:
-      where_leaked<Of::kShots, Leaked::kEither>(
-          rows, op, [&](Target t, Word, Word unit, Word shot, const Word* r) {
-            spread(t, unit, shot, (rows.leaked_row(t[0])[unit] & shot) != 0, r);
-          });
-      return;
+      return of_leaked_pairs<C::kSpread>(rows, op, upto);
     case C::kScrambleSpread:
-      where_leaked<Of::kShots, Leaked::kAny>(
-          rows, op, [&](Target t, Word, Word unit, Word shot, const Word* r) {
-            const Word a = rows.leaked_row(t[0])[unit] & shot,
-                       b = rows.leaked_row(t[1])[unit] & shot;
-            flip(rows.frames, units, t[1], r[2] & 3, unit, a);
-            flip(rows.frames, units, t[0], (r[2] >> 2) & 3, unit, b);
-            if (a != b) spread(t, unit, shot, a != 0, r);
-          });
-      return;
+      return of_leaked_pairs<C::kScrambleSpread>(rows, op, upto);
     case C::kGateSpread:
-      where_leaked<Of::kShots, Leaked::kAny>(
-          rows, op, [&](Target t, Word, Word unit, Word shot, const Word* r) {
-            const auto leaked = [&](int k) { return (rows.leaked_row(t[k])[unit] & shot) != 0; };
-            if (leaked(0)) {
-              flip(rows.frames, units, t[1], r[2] & 3, unit, shot);
-              if (!leaked(1)) spread(t, unit, shot, true, r);
-            }
-            if (leaked(1)) {
-              flip(rows.frames, units, t[0], (r[2] >> 2) & 3, unit, shot);
-              const Word others[] = {r[2] & ~Word{15}, r[3]};  // 60 bits that are left
-              if (!leaked(0)) spread(t, unit, shot, false, others);
-            }
-          });
-      return;
+      return of_leaked_pairs<C::kGateSpread>(rows, op, upto);
     case C::kLeaked1:
       where_leaked<Of::kShots, Leaked::kTheOne>(
           rows, op, [&](Target t, Word, Word unit, Word shot, const Word* r) {
-            const Word branch = branch_of(upto, 3, r);
-            if (branch < 3) hit(rows.frames, units, t[0], xz_of(branch + 1), unit, shot);
+            hit(rows.frames, units, t[0], leaked_error(upto, r), unit, shot);
           });
       return;
     case C::kLeaked2:
@@ -214,17 +195,15 @@ void of_leaked_shots(const LeakageRows& rows, const FrameOp& op) {
           rows, op, [&](Target t, Word, Word unit, Word shot, const Word* r) {
             const bool first = rows.leaked_row(slot_of(t[0]))[unit] & shot,
                        second = rows.leaked_row(slot_of(t[1]))[unit] & shot;
-            const Word set = first ? (second ? 2 : 1) : 0,
-                       branch = branch_of(upto + 15 * set, 15, r);
-            if (branch == 15) return;
-            hit(rows.frames, units, t[0], xz_of((branch + 1) >> 2), unit, shot);
-            hit(rows.frames, units, t[1], xz_of((branch + 1) & 3), unit, shot);
+            const Word errors = leaked_errors(upto, first, second, r);
+            hit(rows.frames, units, t[0], errors & 3, unit, shot);
+            hit(rows.frames, units, t[1], errors >> 2, unit, shot);
           });
       return;
     case C::kMissedFlag:
       where_leaked<Of::kShots, Leaked::kTheOne>(
           rows, op, [&](Target, Word target, Word unit, Word shot, const Word* r) {
-            if (branch_of(upto, 1, r) == 0)
+            if (leak_branch(upto, 1, r[0], r[1]) == 0)
               rows.record_row(rows.record - op.count + target)[unit] ^= shot;
           });
       return;
@@ -256,15 +235,15 @@ void with_channel(const LeakageRows& rows, const FrameOp& op) {
           leak_one(rows, t[0], unit, bit, events.bits(k));
           break;
         case C::kLeakPair:
-          leak_pair(rows, t, target, stabilizer::branch_of(c, events.bits(k)), unit, bit);
+          leak_pair(rows, t, target, branch_of(c, events.bits(k)), unit, bit);
           break;
         case C::kUnleaked1: {
-          const std::uint32_t code = stabilizer::branch_of(c, events.bits(k)) + 1;
+          const std::uint32_t code = branch_of(c, events.bits(k)) + 1;
           hit(rows.frames, units, t[0], xz_of(code), unit, sealed(t[0]));
           break;
         }
         case C::kUnleaked2: {
-          const std::uint32_t code = stabilizer::branch_of(c, events.bits(k)) + 1;
+          const std::uint32_t code = branch_of(c, events.bits(k)) + 1;
           const std::uint32_t both = sealed(t[0]) & sealed(t[1]);
           hit(rows.frames, units, t[0], xz_of(code >> 2), unit, both);
           hit(rows.frames, units, t[1], xz_of(code & 3), unit, both);

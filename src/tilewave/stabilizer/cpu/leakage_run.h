@@ -10,6 +10,7 @@
 
 #include "tilewave/stabilizer/cpu/frame_hits.h"
 #include "tilewave/stabilizer/frame_program.h"
+#include "tilewave/stabilizer/leakage_ops.h"
 #include "tilewave/stabilizer/noise.h"
 
 namespace tilewave::stabilizer {
@@ -65,9 +66,7 @@ void run_leakage(const LeakageRows& rows, const FrameOp& op);
                                             std::uint32_t unit, std::uint32_t bit,
                                             std::uint32_t bits) {
   const std::uint32_t slot = slot_of(target);
-  const auto scramble = static_cast<LeakScramble>(target >> 28);
-  std::uint32_t changes = scramble == LeakScramble::kNone ? 0 : bit;
-  if (scramble == LeakScramble::kFresh) changes &= ~rows.leaked_row(slot)[unit];
+  const std::uint32_t changes = scrambled(scramble_of(target), bit, rows.leaked_row(slot)[unit]);
   flip(rows.frames, rows.units, slot, bits & 3, unit, changes);
   rows.set(slot, unit, bit);
 }
@@ -76,10 +75,9 @@ void run_leakage(const LeakageRows& rows, const FrameOp& op);
 /// operation, for the draw of Paulis, which the choice of a branch leaves no bits for.
 inline void leak_pair(const LeakageRows& rows, const std::uint32_t* targets, std::uint32_t place,
                       std::uint32_t branch, std::uint32_t unit, std::uint32_t bit) {
-  constexpr std::uint32_t kBehindEvents = 1u << 31;
   const auto shot = static_cast<std::uint32_t>(__builtin_ctz(bit));
   const UnitStream stream{rows.key0, rows.key1, rows.first_unit + unit, rows.tick};
-  const std::uint32_t bits = stream.block(kBehindEvents | place << 5 | shot).v[0];
+  const std::uint32_t bits = stream.block(pair_draw(place, shot)).v[0];
   if (branch != 2) leak_one(rows, targets[0], unit, bit, bits);
   if (branch != 1) leak_one(rows, targets[1], unit, bit, bits >> 2);
 }

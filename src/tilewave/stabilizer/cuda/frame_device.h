@@ -2,6 +2,7 @@
 // that is drawn ahead (frame_machine.cuh). Made by frame_layout.h.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "tilewave/stabilizer/frame_program.h"
@@ -33,6 +34,8 @@ struct DrawStream {
   std::uint32_t channel;  ///< sites: the first, of the program
   std::uint16_t list, room;
   std::uint32_t sites;  ///< whether it is of sites
+  std::uint32_t
+      leaks;  ///< not of sites: whether its events leak one qubit each, see event_branch()
 };
 struct DrawWindow {
   std::uint32_t first_stream, num_streams, num_lists;
@@ -40,6 +43,38 @@ struct DrawWindow {
 
 /// An event in a list: target (or site of the operation) | shot << 18 | branch << 23 | lane << 27.
 constexpr std::uint32_t kMostListTargets = 1u << 18;
+
+/// What an event's 24 random bits say: the branch of its channel; where one qubit leaks, which is
+/// the only branch, the Pauli x + 2 z for its frame.
+[[gnu::always_inline]] TW_HD std::uint32_t event_branch(bool leaks, const FrameChannel& c,
+                                                        std::uint32_t bits) {
+  return leaks ? bits & 3 : branch_of(c, bits);
+}
+
+constexpr std::uint32_t kStagedOps = 128;  // a program of so many operations lies in shared memory
+constexpr int kMaxLoops = 16;              // inside each other
+
+/// The shared words beside the rows: operations, a chain word a lane, counts, events; rows start at
+/// a multiple of 16 bytes.
+TW_HD constexpr std::size_t words_beside(std::uint32_t lanes, std::size_t list_room,
+                                         std::size_t num_ops) {
+  return ((num_ops <= kStagedOps ? num_ops : 0) * (sizeof(DeviceOp) / 4) + lanes + kMostLists +
+          list_room + 3) /
+         4 * 4;
+}
+
+/// Rows of a block, of a word a lane: x and z of every slot, and the ring of records where it is not
+/// the output. With leakage, a byte of every slot and quad of lanes says which of its four words have
+/// leaked shots; these words, a row of every slot, are few and read seldom, so they lie in global
+/// memory and leave shared memory to more blocks.
+struct FrameRows {
+  std::uint64_t marks, end, leaked;  ///< where the bytes begin, how many rows, rows of leaked shots
+  explicit FrameRows(const FrameProgram& p)
+      : marks(2 * std::uint64_t{p.num_slots} +
+              (p.output == FrameOutput::kRecords ? 0 : p.ring_rows)),
+        end(marks + (p.has_leakage ? (std::uint64_t{p.num_slots} + 15) / 16 : 0)),
+        leaked(p.has_leakage ? p.num_slots : 0) {}
+};
 
 struct FrameView {
   const DeviceOp* ops;
@@ -55,6 +90,8 @@ struct FrameView {
   const SiteRate* site_rates;
   const SiteStream* site_streams;
   const FrameChannel* site_channels;
+  const std::uint64_t* leak_thresholds;
+  std::uint64_t marks, leaked;  // rows, see FrameRows
   std::uint32_t num_ops, num_slots, log_lanes, list_room;
   std::uint64_t ring, num_detectors, num_rows, num_units;
 };

@@ -8,6 +8,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/stabilizer/cuda/frame_device.h"
+#include "tilewave/stabilizer/leakage_ops.h"
 
 namespace tilewave::stabilizer {
 
@@ -25,7 +26,11 @@ class FrameLayout {
 
   /// `lanes` units a block, at most `most_events` events of a window kept.
   FrameLayout(const FrameProgram& p, std::uint32_t lanes, std::uint32_t most_events)
-      : p_(p), lanes_(lanes), most_events_(most_events), slots_(p.num_slots) {
+      : p_(p),
+        lanes_(lanes),
+        most_events_(most_events),
+        slots_(p.num_slots),
+        leaked_(p.has_leakage ? p.num_slots : 0) {
     emit(0, p.ops.size());
     place_barriers();
     place_windows();
@@ -37,8 +42,10 @@ class FrameLayout {
   static bool is_loop(FrameCode c) { return c == FrameCode::kLoop || c == FrameCode::kLoopEnd; }
   static bool is_noise(FrameCode c) {
     return c == FrameCode::kPauli1 || c == FrameCode::kPauli2 || c == FrameCode::kHerald ||
-           c == FrameCode::kRecordFlip || c == FrameCode::kSites;
+           c == FrameCode::kRecordFlip || c == FrameCode::kSites || leaks(c) ||
+           c == FrameCode::kUnleaked1 || c == FrameCode::kUnleaked2 || c == FrameCode::kFalseFlag;
   }
+  static bool leaks(FrameCode c) { return c == FrameCode::kLeak || c == FrameCode::kLeakPair; }
 
   void add(const FrameOp& op) {
     DeviceOp d;
@@ -106,7 +113,8 @@ class FrameLayout {
   }
 
   // A barrier before an operation that touches what one since the last barrier has touched, unless
-  // both read or both XOR.
+  // both read, both XOR, or the same threads do both: those that have the target of one place in an
+  // operation have that place in every operation whose targets are shared out in order.
   void place_barriers() {
     for (std::size_t i = 0; i < ops.size(); ++i) {
       if (is_loop(ops[i].op.code)) {
@@ -122,48 +130,72 @@ class FrameLayout {
     ++epoch_;
     records_ = {};
   }
+  static constexpr std::uint32_t kAnyone = ~std::uint32_t{0};  // among the threads
   struct Row {
     std::uint32_t epoch = 0;
+    std::uint32_t place = kAnyone;
     Touch touch = Touch::kNone;
   };
-  bool touch(Row& row, Touch how) {
-    if (row.epoch != epoch_) row = {epoch_, Touch::kNone};
-    const bool free = row.touch == Touch::kNone || (row.touch == how && how != Touch::kWrite);
-    row.touch = how;
+  bool touch(Row& row, Touch how, std::uint32_t place = kAnyone) {
+    if (row.epoch != epoch_) row = {epoch_, place, Touch::kNone};
+    const bool same_threads = place != kAnyone && row.place == place;
+    const bool together = row.touch == how && how != Touch::kWrite;
+    const bool free = row.touch == Touch::kNone || together || same_threads;
+    if (!same_threads) row.place = row.touch == Touch::kNone ? place : kAnyone;
+    row.touch = row.touch == Touch::kNone || together ? how : Touch::kWrite;
     return free;
   }
   // False when something was touched before in another way.
   bool touch_all(const FrameOp& op) {
     const std::uint32_t* t = p_.operands.data() + op.first;
     bool free = true;
-    const auto slots = [&](std::uint32_t count, Touch how, std::uint32_t step = 1) {
-      for (std::uint32_t k = 0; k < count; ++k)
-        free &= touch(slots_[t[k * step] & 0xFFFFFFFu], how);
+    // `width` slots of each target, the first `used` of them.
+    const auto rows = [&](std::vector<Row>& of, Touch how, bool shared_out, std::uint32_t width,
+                          std::uint32_t used) {
+      for (std::uint32_t k = 0; k < op.count * width; ++k) {
+        if (k % width < used)
+          free &= touch(of[slot_of(t[k])], how, shared_out ? k / width : kAnyone);
+      }
+    };
+    const auto slots = [&](Touch how, std::uint32_t width = 1, bool shared_out = true) {
+      rows(slots_, how, shared_out, width, width);
+    };
+    const auto leaked = [&](Touch how, std::uint32_t width = 1, bool shared_out = true) {
+      if (!leaked_.empty()) rows(leaked_, how, shared_out, width, width);
     };
     const auto records = [&](Touch how) { free &= touch(records_, how); };
+    constexpr bool kEvents = false;  // whose threads come as they are drawn
     switch (op.code) {
       case FrameCode::kControlled:
+        slots(Touch::kWrite, 2);
+        break;
       case FrameCode::kSwap:
-        slots(2 * op.count, Touch::kWrite);
+        slots(Touch::kWrite, 2);
+        leaked(Touch::kWrite, 2);
         break;
       case FrameCode::kMeasure:
-        slots(op.count, Touch::kRead);
+        slots(Touch::kRead);
         records(Touch::kWrite);
         break;
-      case FrameCode::kCoin:
       case FrameCode::kClear:
+        slots(Touch::kWrite);
+        leaked(Touch::kWrite);
+        break;
       case FrameCode::kPermute:
+        slots(Touch::kWrite);
+        break;
+      case FrameCode::kCoin:
       case FrameCode::kCorrelated:
-        slots(op.count, Touch::kWrite);
+        slots(Touch::kWrite, 1, false);
         break;
       case FrameCode::kPauli1:
-        slots(op.count, Touch::kXor);
+        slots(Touch::kXor, 1, kEvents);
         break;
       case FrameCode::kPauli2:
-        slots(2 * op.count, Touch::kXor);
+        slots(Touch::kXor, 2, kEvents);
         break;
       case FrameCode::kHerald:
-        slots(op.count, Touch::kXor);
+        slots(Touch::kXor, 1, kEvents);
         records(Touch::kWrite);
         break;
       case FrameCode::kRecordFlip:
@@ -176,7 +208,7 @@ class FrameLayout {
         records(Touch::kWrite);
         break;
       case FrameCode::kFeedback:
-        slots(op.count, Touch::kWrite, 2);
+        rows(slots_, Touch::kWrite, true, 2, 1);
         records(Touch::kRead);
         break;
       case FrameCode::kDetector:
@@ -184,19 +216,75 @@ class FrameLayout {
         records(Touch::kRead);
         break;
       case FrameCode::kObservablePauli:
-        ++t;
-        slots(1, Touch::kRead);
+        free &= touch(slots_[slot_of(t[1])], Touch::kRead);
         break;
-      default:  // loops; sweep bits, which are zeros; leakage, which make_shot_source refuses for GPUs
+      case FrameCode::kLeak:
+      case FrameCode::kLeakPair: {
+        const std::uint32_t width = op.code == FrameCode::kLeak ? 1 : 2;
+        slots(Touch::kXor, width, kEvents);
+        leaked(leak_touch(t[0]), width, kEvents);
+        break;
+      }
+      case FrameCode::kUnleaked1:
+      case FrameCode::kUnleaked2: {
+        const std::uint32_t width = op.code == FrameCode::kUnleaked1 ? 1 : 2;
+        slots(Touch::kXor, width, kEvents);
+        leaked(Touch::kRead, width, kEvents);
+        break;
+      }
+      case FrameCode::kFalseFlag:
+        leaked(Touch::kRead, 1, kEvents);
+        records(Touch::kXor);
+        break;
+      case FrameCode::kMissedFlag:
+        leaked(Touch::kRead);
+        records(Touch::kXor);
+        break;
+      case FrameCode::kFlag:
+        leaked(Touch::kRead);
+        records(Touch::kWrite);
+        break;
+      case FrameCode::kSeal:
+        leaked(Touch::kWrite);
+        break;
+      case FrameCode::kSpread:
+        leaked(Touch::kWrite, 2);
+        break;
+      case FrameCode::kScrambleSpread:
+      case FrameCode::kGateSpread:
+        slots(Touch::kWrite, 2);
+        leaked(Touch::kWrite, 2);
+        break;
+      case FrameCode::kLeaked1:
+      case FrameCode::kScramble:
+        slots(Touch::kWrite);
+        leaked(Touch::kRead);
+        break;
+      case FrameCode::kLeaked2:
+      case FrameCode::kScramblePartner:
+        slots(Touch::kWrite, 2);
+        leaked(Touch::kRead, 2);
+        break;
+      case FrameCode::kSweep:  // of bits that are zeros
+      case FrameCode::kLoop:
+      case FrameCode::kLoopEnd:
         break;
     }
     return free;
   }
 
+  // What leaks is set, in any order, unless the frame depends on what was leaked before.
+  static Touch leak_touch(std::uint32_t target) {
+    return scramble_of(target) == LeakScramble::kFresh ? Touch::kWrite : Touch::kXor;
+  }
   bool touch_sites(const FrameOp& op) {
     bool free = true;
     const auto slot = [&](std::uint32_t target) {
-      free &= touch(slots_[target & 0xFFFFFFFu], Touch::kXor);
+      free &= touch(slots_[slot_of(target)], Touch::kXor);
+    };
+    const auto leak = [&](std::uint32_t target) {
+      slot(target);
+      free &= touch(leaked_[slot_of(target)], leak_touch(target));
     };
     for (std::uint32_t k = op.first; k < op.first + op.count; ++k) {
       const FrameSite& site = p_.sites[k];
@@ -214,9 +302,12 @@ class FrameLayout {
         case SiteKind::kRecord:
           free &= touch(records_, Touch::kXor);
           break;
-        case SiteKind::kLeak:
         case SiteKind::kLeakPair:
-          break;  // make_shot_source refuses for GPUs
+          leak(t[1]);
+          [[fallthrough]];
+        case SiteKind::kLeak:
+          leak(t[0]);
+          break;
         case SiteKind::kProduct:
           for (std::uint32_t b = 0; b < p_.site_channels[site.channel].num_branches; ++b) {
             for (std::uint32_t f = 1; f <= t[0]; ++f) slot(t[f]);
@@ -249,12 +340,13 @@ class FrameLayout {
           if (d.op.code == FrameCode::kSites) {
             const SiteStream& s = p_.site_streams[d.op.channel + k];
             streams.push_back({-1, s.total, s.count, tick + k, s.first - d.op.first, used, s.first,
-                               d.list, d.room, 1});
+                               d.list, d.room, 1, 0});
           } else {
             const std::uint32_t first = k * d.op.segment;
             streams.push_back({p_.channels[d.op.channel].inv_log, 0,
                                std::min(d.op.segment, d.op.count - first) * 32, tick + k, first,
-                               used, d.op.channel, d.list, d.room, 0});
+                               used, d.op.channel, d.list, d.room, 0,
+                               d.op.code == FrameCode::kLeak});
           }
           ++w.num_streams;
         }
@@ -266,7 +358,7 @@ class FrameLayout {
   }
   // Events to keep room for; 0: the operation draws for itself.
   std::uint32_t room_of(const FrameOp& op) const {
-    if (op.count >= kMostListTargets || op.ticks == 0) return 0;
+    if (op.count == 0 || op.count >= kMostListTargets || op.ticks == 0 || is_in_order(op)) return 0;
     double mean = 0;
     if (op.code == FrameCode::kSites) {
       for (std::uint32_t k = 0; k < op.ticks; ++k)
@@ -278,10 +370,21 @@ class FrameLayout {
     return room <= std::min(65000u, most_events_) ? static_cast<std::uint32_t>(room) : 0;
   }
 
+  // Whether an event depends on one before it: of two that leak a qubit the first alone makes its
+  // frame random.
+  bool is_in_order(const FrameOp& op) const {
+    if (!leaks(op.code)) return false;
+    const std::uint32_t* t = p_.operands.data() + op.first;
+    if (scramble_of(t[0]) != LeakScramble::kFresh) return false;
+    std::vector<std::uint32_t> sorted(t, t + op.count * (op.code == FrameCode::kLeak ? 1 : 2));
+    std::sort(sorted.begin(), sorted.end());
+    return std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end();
+  }
+
   const FrameProgram& p_;
   std::uint32_t lanes_, most_events_;
   std::uint32_t epoch_ = 1;
-  std::vector<Row> slots_;
+  std::vector<Row> slots_, leaked_;
   Row records_;
 };
 

@@ -9,32 +9,27 @@
 // as much as fits) are independent, so all threads draw them together, two draws a step, a thread
 // that comes to the end of its stream taking the next. Events wait in a list for their operation,
 // which XORs them in. A list that overflows is not used: its operation draws for itself. The bits
-// are those of cpu/frame_run.cc.
+// are those of cpu/frame_run.cc. A host program that says what threads are runs it as well
+// (tests/stabilizer/device_emulation.h).
 #pragma once
 
 #include <type_traits>
 
 #include "tilewave/stabilizer/cuda/frame_device.h"
+#include "tilewave/stabilizer/cuda/frame_words.cuh"
+#include "tilewave/stabilizer/cuda/leakage_machine.cuh"
 #include "tilewave/stabilizer/frame_step.h"
 #include "tilewave/stabilizer/noise.h"
 
 namespace tilewave::stabilizer {
 
-/// Four words of a row: 128 shots, which a thread works on together.
-struct alignas(16) Words {
-  std::uint32_t v[4];
-};
-__device__ __forceinline__ Words operator^(const Words& a, const Words& b) {
-  return {{a.v[0] ^ b.v[0], a.v[1] ^ b.v[1], a.v[2] ^ b.v[2], a.v[3] ^ b.v[3]}};
-}
-__device__ __forceinline__ Words& operator^=(Words& a, const Words& b) { return a = a ^ b; }
-
-template <bool Spills, bool Records>
+template <bool Spills, bool Records, bool Leaks>
 struct Machine {
   using Index = std::conditional_t<Spills, std::uint64_t, std::uint32_t>;
 
   const FrameView& v;
   std::uint32_t* state;   // rows of `lanes` words
+  std::uint32_t* leaked;  // the same, of leaked shots
   std::uint32_t* chain;   // shots hit in the current chain, a word a lane
   std::uint32_t* counts;  // events of each list
   std::uint32_t* events;
@@ -85,6 +80,8 @@ struct Machine {
     return __ldg(reinterpret_cast<const uint2*>(p) + i);
   }
 
+  __device__ LeakageMachine<Machine> leaks() { return {*this}; }
+
   template <Pauli A, Pauli B>
   __device__ void controlled(const FrameOp& op) {
     for (std::uint32_t i = quad_worker(); i < op.count; i += quad_workers()) {
@@ -131,6 +128,7 @@ struct Machine {
     for (std::uint32_t i = quad_worker(); i < op.count; i += quad_workers()) {
       const std::uint32_t slot = read(targets(op) + i);
       x(slot) = Words{}, z(slot) = Words{};
+      if constexpr (Leaks) leaks().seal(slot);
     }
   }
   __device__ void pad(const FrameOp& op) {
@@ -151,6 +149,9 @@ struct Machine {
   }
   __device__ void event(const FrameOp& op, std::uint32_t first_record, std::uint32_t target,
                         std::uint32_t branch, std::uint32_t bit, std::uint32_t in_lane) {
+    if constexpr (Leaks) {
+      if (is_of_leakage(op.code)) return leaks().event(op, target, branch, bit, in_lane);
+    }
     const std::uint32_t* t = targets(op);
     switch (op.code) {
       case FrameCode::kPauli1:
@@ -194,14 +195,16 @@ struct Machine {
       std::uint64_t trial;
       std::uint32_t bits;
       while (draws.next(&trial, &bits)) {
-        event(op, first_record, first + static_cast<std::uint32_t>(trial >> 5), branch_of(c, bits),
-              1u << (trial & 31), lane());
+        event(op, first_record, first + static_cast<std::uint32_t>(trial >> 5),
+              event_branch(Leaks && op.code == FrameCode::kLeak, c, bits), 1u << (trial & 31),
+              lane());
       }
     }
   }
 
-  __device__ void site_event(const FrameSite& site, std::uint32_t branch, std::uint32_t bit,
-                             std::uint32_t in_lane) {
+  // `place`: of the site in its operation.
+  __device__ void site_event(const FrameSite& site, std::uint32_t place, std::uint32_t branch,
+                             std::uint32_t bit, std::uint32_t in_lane) {
     const std::uint32_t* t = v.operands + site.first;
     switch (site.kind) {
       case SiteKind::kPauli1:
@@ -216,8 +219,11 @@ struct Machine {
         atomicXor(record_at(record - read(t), in_lane), bit);
         return;
       case SiteKind::kLeak:
+        if constexpr (Leaks) leaks().leak_one(read(t), branch, bit, in_lane);
+        return;
       case SiteKind::kLeakPair:
-        return;  // make_shot_source refuses for GPUs
+        if constexpr (Leaks) leaks().leak_pair(t, place, branch, bit, in_lane);
+        return;
       case SiteKind::kProduct:
         t = factors_of(t, branch);
         for (std::uint32_t f = 1; f <= t[0]; ++f)
@@ -232,8 +238,9 @@ struct Machine {
       if (count <= list_room) {
         for (std::uint32_t k = threadIdx.x; k < count; k += blockDim.x) {
           const std::uint32_t e = events[list_at + k];
-          site_event(v.sites[op.first + (e & (kMostListTargets - 1))], (e >> 23) & 15,
-                     1u << ((e >> 18) & 31), e >> 27);
+          const std::uint32_t place = e & (kMostListTargets - 1);
+          site_event(v.sites[op.first + place], place, (e >> 23) & 15, 1u << ((e >> 18) & 31),
+                     e >> 27);
         }
         return;
       }
@@ -248,7 +255,9 @@ struct Machine {
       std::uint32_t index, shot, bits;
       while (draws.next(&index, &shot, &bits)) {
         const FrameSite site = v.sites[s.first + index];
-        site_event(site, branch_of(v.site_channels[site.channel], bits), 1u << shot, lane());
+        const std::uint32_t branch = event_branch(Leaks && site.kind == SiteKind::kLeak,
+                                                  v.site_channels[site.channel], bits);
+        site_event(site, s.first - op.first + index, branch, 1u << shot, lane());
       }
     }
   }
@@ -292,7 +301,9 @@ struct Machine {
         if (place < s.room) {
           const FrameChannel& c = s.sites ? v.site_channels[v.sites[s.channel + target].channel]
                                           : v.channels[s.channel];
-          const std::uint32_t branch = branch_of(c, r.v[2 * k] & 0xFFFFFFu);
+          const bool leak =
+              Leaks && (s.sites ? v.sites[s.channel + target].kind == SiteKind::kLeak : s.leaks);
+          const std::uint32_t branch = event_branch(leak, c, r.v[2 * k] & 0xFFFFFFu);
           events[s.events + place] = (s.target + target) | shot << 18 | branch << 23 | drawn << 27;
         }
         if (!s.sites) active = ++trial < s.trials;
@@ -357,7 +368,9 @@ struct Machine {
         anticommuting<P>(x(read(t + 1)), z(read(t + 1)));
   }
 
-  __device__ void leakage(const FrameOp&) {}  // make_shot_source refuses for GPUs
+  __device__ void leakage(const FrameOp& op) {
+    if constexpr (Leaks) leaks()(op);
+  }
   __device__ void permute(const FrameOp& op) {
     for (std::uint32_t i = quad_worker(); i < op.count; i += quad_workers()) {
       const std::uint32_t slot = read(targets(op) + i);
@@ -370,8 +383,68 @@ struct Machine {
       const uint2 t = read_pair(targets(op), i);
       exchange(x(t.x), x(t.y));
       exchange(z(t.x), z(t.y));
+      if constexpr (Leaks) leaks().swap(t.x, t.y);
     }
   }
 };
+
+/// A block's shots, units first_unit + first on of the seed's sequence, from the first operation to the last.
+/// `shared`: words_beside(..), and the rows where they do not spill; `spill`: these if they do, then
+/// those of leaked shots; `out`: of its units.
+template <bool Spills, bool Records, bool Leaks>
+__device__ __forceinline__ void run_block(const FrameView& v, std::uint64_t seed,
+                                          std::uint64_t first_unit, std::uint32_t* out,
+                                          std::uint32_t* spill, std::uint64_t state_words,
+                                          std::uint32_t* shared) {
+  const std::uint32_t lanes = 1u << v.log_lanes;
+  const bool staged = v.num_ops <= kStagedOps;
+  std::uint32_t* const chain = shared + (staged ? v.num_ops * (sizeof(DeviceOp) / 4) : 0);
+  std::uint32_t* const state =
+      Spills ? spill : shared + words_beside(lanes, v.list_room, v.num_ops);
+  std::uint32_t* const leaked = spill + (Spills ? state_words : 0);
+  for (std::uint64_t k = threadIdx.x; k < state_words; k += blockDim.x) state[k] = 0;
+  for (std::uint64_t k = threadIdx.x; Leaks && k < v.leaked << v.log_lanes; k += blockDim.x)
+    leaked[k] = 0;
+  for (std::uint32_t k = threadIdx.x; staged && k < v.num_ops * (sizeof(DeviceOp) / 4);
+       k += blockDim.x)
+    shared[k] = reinterpret_cast<const std::uint32_t*>(v.ops)[k];
+  const DeviceOp* const ops = staged ? reinterpret_cast<const DeviceOp*>(shared) : v.ops;
+  if (threadIdx.x < lanes) chain[threadIdx.x] = 0;
+  Machine<Spills, Records, Leaks> m{v,
+                                    state,
+                                    leaked,
+                                    chain,
+                                    chain + lanes,
+                                    chain + lanes + kMostLists,
+                                    out,
+                                    first_unit,
+                                    static_cast<std::uint32_t>(seed),
+                                    static_cast<std::uint32_t>(seed >> 32)};
+  if constexpr (!Records) {
+    for (std::uint64_t k = v.num_detectors + m.quad_worker(); k < v.num_rows; k += m.quad_workers())
+      m.result(static_cast<std::uint32_t>(k)) = Words{};
+  }
+  __syncthreads();
+  std::uint64_t left[kMaxLoops];
+  int depth = 0;
+  for (std::uint32_t pc = 0; pc < v.num_ops; ++pc) {
+    const DeviceOp d = ops[pc];
+    if (d.op.code == FrameCode::kLoop) {
+      left[depth++] = v.loops[d.op.first];
+    } else if (d.op.code == FrameCode::kLoopEnd) {
+      if (--left[depth - 1]) {
+        pc = d.op.first - 1;
+      } else {
+        --depth;
+      }
+    } else {
+      if (d.window) m.draw(v.windows[d.window - 1]);
+      m.list = d.list, m.list_at = d.events, m.list_room = d.room, m.lookbacks = d.lookbacks;
+      frame_step(m, d.op);
+      m.tick += d.op.ticks;
+      if (d.barrier) __syncthreads();
+    }
+  }
+}
 
 }  // namespace tilewave::stabilizer

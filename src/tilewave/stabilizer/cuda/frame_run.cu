@@ -12,80 +12,30 @@
 namespace tilewave::stabilizer {
 namespace {
 
-constexpr int kMaxLoops = 16;
 constexpr int kMostThreads = 512;  // of a multiprocessor: 128 registers each, or some are spilled
 constexpr std::size_t kBlockOverhead = 1 << 10;  // of shared memory
 
-constexpr std::uint32_t kStagedOps = 128;  // a program of so many operations lies in shared memory
-
-// The shared words beside the rows: operations, a chain word a lane, counts, events; rows start at
-// a multiple of 16 bytes.
-__host__ __device__ constexpr std::size_t words_beside(std::uint32_t lanes, std::size_t list_room,
-                                                       std::size_t num_ops) {
-  return ((num_ops <= kStagedOps ? num_ops : 0) * (sizeof(DeviceOp) / 4) + lanes + kMostLists +
-          list_room + 3) /
-         4 * 4;
-}
-
-template <bool Spills, bool Records>
-__global__ void __launch_bounds__(kMostThreads)
+template <bool Spills, bool Records, bool Leaks>
+__global__ void __launch_bounds__(kMostThreads, 1)
     run_frames(const __grid_constant__ FrameView v, std::uint64_t seed, std::uint64_t first_unit,
                std::uint32_t* out, std::uint32_t* spill, std::uint64_t state_words) {
   extern __shared__ uint4 shared[];
-  const std::uint32_t lanes = 1u << v.log_lanes;
-  const bool staged = v.num_ops <= kStagedOps;
-  auto* const words = reinterpret_cast<std::uint32_t*>(shared);
-  std::uint32_t* const chain = words + (staged ? v.num_ops * (sizeof(DeviceOp) / 4) : 0);
-  std::uint32_t* state = words + words_beside(lanes, v.list_room, v.num_ops);
-  if constexpr (Spills) state = spill + blockIdx.x * state_words;
-  for (std::uint64_t k = threadIdx.x; k < state_words; k += blockDim.x) state[k] = 0;
-  for (std::uint32_t k = threadIdx.x; staged && k < v.num_ops * (sizeof(DeviceOp) / 4);
-       k += blockDim.x)
-    words[k] = reinterpret_cast<const std::uint32_t*>(v.ops)[k];
-  const DeviceOp* const ops = staged ? reinterpret_cast<const DeviceOp*>(words) : v.ops;
-  if (threadIdx.x < lanes) chain[threadIdx.x] = 0;
   const std::uint64_t first = std::uint64_t{blockIdx.x} << v.log_lanes;
-  Machine<Spills, Records> m{v,
-                             state,
-                             chain,
-                             chain + lanes,
-                             chain + lanes + kMostLists,
-                             out + first,
-                             first_unit + first,
-                             static_cast<std::uint32_t>(seed),
-                             static_cast<std::uint32_t>(seed >> 32)};
-  if constexpr (!Records) {
-    for (std::uint64_t k = v.num_detectors + m.quad_worker(); k < v.num_rows; k += m.quad_workers())
-      m.result(static_cast<std::uint32_t>(k)) = Words{};
-  }
-  __syncthreads();
-  std::uint64_t left[kMaxLoops];
-  int depth = 0;
-  for (std::uint32_t pc = 0; pc < v.num_ops; ++pc) {
-    const DeviceOp d = ops[pc];
-    if (d.op.code == FrameCode::kLoop) {
-      left[depth++] = v.loops[d.op.first];
-    } else if (d.op.code == FrameCode::kLoopEnd) {
-      if (--left[depth - 1]) {
-        pc = d.op.first - 1;
-      } else {
-        --depth;
-      }
-    } else {
-      if (d.window) m.draw(v.windows[d.window - 1]);
-      m.list = d.list, m.list_at = d.events, m.list_room = d.room, m.lookbacks = d.lookbacks;
-      frame_step(m, d.op);
-      m.tick += d.op.ticks;
-      if (d.barrier) __syncthreads();
-    }
-  }
+  run_block<Spills, Records, Leaks>(
+      v, seed, first_unit + first, out + first,
+      spill + blockIdx.x * ((Spills ? state_words : 0) + (v.leaked << v.log_lanes)), state_words,
+      reinterpret_cast<std::uint32_t*>(shared));
 }
 
 using Kernel = void (*)(FrameView, std::uint64_t, std::uint64_t, std::uint32_t*, std::uint32_t*,
                         std::uint64_t);
-Kernel kernel_for(bool spills, bool records) {
-  if (spills) return records ? run_frames<true, true> : run_frames<true, false>;
-  return records ? run_frames<false, true> : run_frames<false, false>;
+template <bool Spills, bool Records>
+Kernel kernel_for(bool leaks) {
+  return leaks ? run_frames<Spills, Records, true> : run_frames<Spills, Records, false>;
+}
+Kernel kernel_for(bool spills, bool records, bool leaks) {
+  if (spills) return records ? kernel_for<true, true>(leaks) : kernel_for<true, false>(leaks);
+  return records ? kernel_for<false, true>(leaks) : kernel_for<false, false>(leaks);
 }
 
 class GpuFrame : public GpuRows {
@@ -97,13 +47,15 @@ class GpuFrame : public GpuRows {
         site_ends_(p.site_ends),
         site_rates_(p.site_rates),
         site_streams_(p.site_streams),
-        site_channels_(p.site_channels) {
+        site_channels_(p.site_channels),
+        leak_thresholds_(p.leak_thresholds) {
     check_nesting(p);
     if (p.num_rows_out() >> 32)
       throw Error(ExitCode::kResources,
                   "a GPU makes fewer than 2^32 bits a shot: use --device cpu");
     const bool records = p.output == FrameOutput::kRecords;
-    const std::uint64_t rows = 2 * std::uint64_t{p.num_slots} + (records ? 0 : p.ring_rows);
+    const FrameRows begins(p);
+    const std::uint64_t rows = begins.end;
     // Lanes: as many as fit with room for some events; then blocks a multiprocessor, and what they
     // leave for events.
     constexpr std::size_t kFewEvents = 1024;
@@ -117,6 +69,7 @@ class GpuFrame : public GpuRows {
     const bool spills = bytes(lanes_, kFewEvents) > shared_bytes;
     if (spills) lanes_ = 32;
     state_words_ = rows * lanes_;
+    spill_words_ = (spills ? state_words_ : 0) + begins.leaked * lanes_;
     const std::size_t least =
         spills ? words_beside(lanes_, kFewEvents, kStagedOps) * 4 + kBlockOverhead
                : bytes(lanes_, kFewEvents);
@@ -132,10 +85,10 @@ class GpuFrame : public GpuRows {
     detector_at_ = DeviceBuffer<std::uint32_t>(layout.detector_at);
     streams_ = DeviceBuffer<DrawStream>(layout.streams);
     windows_ = DeviceBuffer<DrawWindow>(layout.windows);
-    kernel_ = kernel_for(spills, records);
+    kernel_ = kernel_for(spills, records, p.has_leakage);
     runtime::cuda::allow_shared(current_gpu(), reinterpret_cast<const void*>(kernel_),
                                 shared_bytes_);
-    reserve_rows(p, spills);
+    reserve_rows(p);
     if (!flips.empty()) {
       std::vector<std::uint32_t> words(2 * flips.size());
       for (std::size_t k = 0; k < flips.size(); ++k)
@@ -155,6 +108,9 @@ class GpuFrame : public GpuRows {
              site_rates_.get(),
              site_streams_.get(),
              site_channels_.get(),
+             leak_thresholds_.get(),
+             begins.marks,
+             begins.leaked,
              static_cast<std::uint32_t>(layout.ops.size()),
              p.num_slots,
              static_cast<std::uint32_t>(__builtin_ctz(lanes_)),
@@ -227,7 +183,7 @@ class GpuFrame : public GpuRows {
   }
 
   // Launches of about a gigabyte that fill every multiprocessor a whole number of times.
-  void reserve_rows(const FrameProgram& p, bool spills) {
+  void reserve_rows(const FrameProgram& p) {
     const std::uint64_t num_rows = p.num_rows_out();
     const std::uint64_t block_bytes =
         std::max<std::uint64_t>(4, (num_rows + 31) / 32 * 4) * kBlockShots;
@@ -242,9 +198,10 @@ class GpuFrame : public GpuRows {
     check_cuda(cudaMemGetInfo(&free_bytes, &total_bytes), "ask for the free memory");
     const std::uint64_t bytes = std::min<std::uint64_t>(std::uint64_t{1} << 30, free_bytes / 16);
     std::uint64_t blocks = std::max<std::uint64_t>(1, bytes / block_bytes);
-    if (spills)
+    if (spill_words_)
       blocks = std::min<std::uint64_t>(
-          blocks, std::max<std::uint64_t>(1, free_bytes / 8 / (state_words_ * 4)));
+          blocks,
+          std::max<std::uint64_t>(1, free_bytes / 8 / (spill_words_ * kUnits / lanes_ * 4)));
     const std::uint64_t wave = std::max<std::uint64_t>(
         1, static_cast<std::uint64_t>(processors) *
                static_cast<std::uint64_t>(std::max(1, resident)) * lanes_ / kUnits);
@@ -253,7 +210,8 @@ class GpuFrame : public GpuRows {
     for (int k = 0; k < 2; ++k) {
       bits_[k] =
           DeviceBuffer<std::uint32_t>(std::max<std::uint64_t>(1, num_rows) * blocks * kUnits);
-      if (spills) spill_[k] = DeviceBuffer<std::uint32_t>(blocks * kUnits / lanes_ * state_words_);
+      if (spill_words_)
+        spill_[k] = DeviceBuffer<std::uint32_t>(blocks * kUnits / lanes_ * spill_words_);
     }
   }
 
@@ -280,12 +238,12 @@ class GpuFrame : public GpuRows {
   DeviceBuffer<SiteRate> site_rates_;
   DeviceBuffer<SiteStream> site_streams_;
   DeviceBuffer<FrameChannel> site_channels_;
-  DeviceBuffer<std::uint64_t> loops_;
+  DeviceBuffer<std::uint64_t> loops_, leak_thresholds_;
   DeviceBuffer<std::uint32_t> detector_at_, flips_, bits_[2], spill_[2];
   DeviceBuffer<DrawStream> streams_;
   DeviceBuffer<DrawWindow> windows_;
   std::uint32_t lanes_ = 32, threads_ = 64;
-  std::uint64_t state_words_ = 0, made_blocks_[2] = {};
+  std::uint64_t state_words_ = 0, spill_words_ = 0, made_blocks_[2] = {};
   std::size_t shared_bytes_ = 0;
   Kernel kernel_ = nullptr;
   FrameView view_{};

@@ -165,7 +165,7 @@ void check_faults(const std::string& name, const SampleOptions& options) {
   }
 }
 
-// The frame engine on the CPU alone runs leakage.
+// The frame engine alone runs leakage.
 void check_leakage(const StabProgram& program, const SampleOptions& options) {
   const std::string circuit = program.name + ": the circuit has leakage";
   if (program.num_rotations > 0) {
@@ -177,8 +177,6 @@ void check_leakage(const StabProgram& program, const SampleOptions& options) {
     throw Error(ExitCode::kUsage,
                 circuit + ", which the sparse engine cannot run: use --engine frame or auto");
   }
-  if (!options.gpus.empty())
-    throw Error(ExitCode::kUsage, circuit + ", which is sampled on the CPU: use --device cpu");
 }
 
 }  // namespace

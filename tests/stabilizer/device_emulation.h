@@ -1,0 +1,117 @@
+// Runs the code of a block of GPU threads on the host: what CUDA gives such code, in plain C++, with threads as
+// fibers of which one runs at a time, up to its next barrier. In whatever order they run between barriers,
+// the results must be the same, so a barrier that is missing shows where an order is changed. Include before
+// the code that is to run.
+#pragma once
+
+#include <ucontext.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include "tilewave/base/error.h"
+
+#define __device__
+#define __forceinline__ inline
+
+struct uint2 {
+  std::uint32_t x, y;
+};
+
+namespace tilewave::emulation {
+
+/// One coordinate of threadIdx or blockDim.
+struct Coordinate {
+  std::uint32_t x = 0;
+};
+
+/// The fibers of a block.
+class Block {
+ public:
+  /// Runs `kernel` in `num_threads` threads. `seed`: of the order in which they run.
+  void run(std::uint32_t num_threads, std::uint32_t seed, const std::function<void()>& kernel);
+  /// The running thread waits for all others.
+  void meet() { swapcontext(&threads_[running_].at, &main_); }
+  std::uint32_t running() const { return running_; }
+
+ private:
+  static constexpr std::size_t kStackBytes = std::size_t{1} << 17;
+  struct Thread {
+    ucontext_t at;
+    std::vector<char> stack = std::vector<char>(kStackBytes);
+    bool finished = false;
+  };
+  static void begin();
+
+  ucontext_t main_;
+  std::vector<Thread> threads_;
+  std::uint32_t running_ = 0;
+  const std::function<void()>* kernel_ = nullptr;
+};
+
+inline Block block;
+inline Coordinate block_dim;
+inline Coordinate thread_index() { return {block.running()}; }
+
+inline void Block::begin() {
+  (*block.kernel_)();
+  block.threads_[block.running_].finished = true;
+}
+
+inline void Block::run(std::uint32_t num_threads, std::uint32_t seed,
+                       const std::function<void()>& kernel) {
+  kernel_ = &kernel;
+  block_dim.x = num_threads;
+  threads_ = std::vector<Thread>(num_threads);
+  for (Thread& t : threads_) {
+    getcontext(&t.at);
+    t.at.uc_stack.ss_sp = t.stack.data();
+    t.at.uc_stack.ss_size = t.stack.size();
+    t.at.uc_link = &main_;
+    makecontext(&t.at, begin, 0);
+  }
+  std::vector<std::uint32_t> order(num_threads);
+  std::iota(order.begin(), order.end(), 0u);
+  std::mt19937 random(seed);
+  for (std::size_t finished = 0; finished == 0;) {
+    std::shuffle(order.begin(), order.end(), random);
+    for (std::uint32_t k : order) {
+      running_ = k;
+      swapcontext(&main_, &threads_[k].at);
+      finished += threads_[k].finished;
+    }
+    TW_CHECK(finished == 0 || finished == num_threads, "threads come to different barriers");
+  }
+}
+
+}  // namespace tilewave::emulation
+
+#define threadIdx (tilewave::emulation::thread_index())
+#define blockDim (tilewave::emulation::block_dim)
+
+inline void __syncthreads() { tilewave::emulation::block.meet(); }
+inline std::uint32_t __ldg(const std::uint32_t* p) { return *p; }
+inline uint2 __ldg(const uint2* p) { return *p; }
+inline int __ffs(int value) { return __builtin_ffs(value); }
+
+inline std::uint32_t atomicAdd(std::uint32_t* at, std::uint32_t value) {
+  const std::uint32_t before = *at;
+  *at += value;
+  return before;
+}
+inline std::uint32_t atomicXor(std::uint32_t* at, std::uint32_t value) {
+  const std::uint32_t before = *at;
+  *at ^= value;
+  return before;
+}
+inline std::uint32_t atomicOr(std::uint32_t* at, std::uint32_t value) {
+  const std::uint32_t before = *at;
+  *at |= value;
+  return before;
+}
+using std::min;
