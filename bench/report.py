@@ -299,16 +299,14 @@ def two_gpus_table(report):
 
 
 def device_arrays_table(report):
-    """Shots that stay on a GPU over the same shots counted there: a row a layout, of batches of one size."""
-    batch, cells = max(a["batch"] for r in report["rows"] for a in r["arrays"] if a["layout"] == "bools"), []
-    columns = [f"d={r['distance']} p={r['p']:g} {r['engine']}" for r in report["rows"]]
-    cells.append(["counted", *(f"{statistics.mean(r['counted']) / 1e6:.0f} M" for r in report["rows"])])
-    for layout in dict.fromkeys(a["layout"] for r in report["rows"] for a in r["arrays"]):
-        found = [[a for a in r["arrays"] if a["layout"] == layout] for r in report["rows"]]
-        cells.append([layout, *(f"{max(f, key=lambda a: a['batch'])['of_counted']:.2f}" if f else "" for f in found)])
-    return [f"{report['machine']}, {report['package']}; {report['date']}. Shots a second counted, and those of arrays over them, in "
-            f"the longest batches measured (2^{batch.bit_length() - 1} and more where a gigabyte or two holds them).", "",
-            f"Repeat with `{report['command']}`.", "", *table(["", *columns], cells)]
+    """Shots that stay on a GPU over the same shots counted there: a row a layout and batch."""
+    cells = [["counted, M shots/s", "", *(f"{statistics.mean(r['counted']) / 1e6:.0f}" for r in report["rows"])]]
+    for layout, batch in dict.fromkeys((a["layout"], a["batch"]) for r in report["rows"] for a in r["arrays"]):
+        found = [{(a["layout"], a["batch"]): a for a in r["arrays"]}.get((layout, batch)) for r in report["rows"]]
+        cells.append([layout, f"2^{batch.bit_length() - 1}", *(f"{f['of_counted']:.2f}" if f else "" for f in found)])
+    columns = [f"{r['engine']}, d={r['distance']}, p={r['p']:g}" for r in report["rows"]]
+    return [f"{report['machine']}, {report['package']}; {report['date']}. Tensors over the arrays of a call, warm: their rate over the "
+            "one counted.", "", f"Repeat with `{report['command']}`.", "", *table(["layout", "shots a call", *columns], cells)]
 
 
 @functools.cache
