@@ -140,7 +140,7 @@ def compile_cuda():
                 f"-I{SOURCE}/src", f"-I{SOURCE}/include", "-c", SOURCE / name, "-o", f"{folder}/object.o")
             print(f"{name}: {time.monotonic() - begin:.1f} s", flush=True)
     for name in TIMING_PROGRAMS:
-        run("g++", "-std=c++20", "-fsyntax-only", "-Wall", f"-I{SOURCE}/src", f"-I{SOURCE}/include",
+        run("g++", "-std=c++20", "-fsyntax-only", "-Wall", f"-I{SOURCE}/src", f"-I{SOURCE}/include", f"-I{SOURCE}/tests",
             f"-I{Path(nvcc).resolve().parent.parent}/include", SOURCE / name)
     print(f"{len(TIMING_PROGRAMS)} timing programs: read")
 

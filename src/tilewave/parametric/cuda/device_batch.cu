@@ -380,7 +380,8 @@ struct DeviceBatch<T>::Data {
     a.angles = angles.data();
     a.derivatives = (call.g ? derivatives_of_states : derivatives).data();
     a.terms = terms.data();
-    a.num_slots = num_slots;
+    // the last slot, of the global phase, has as many terms as there are such rotations
+    a.num_slots = is_whole(call) ? num_slots : num_slots - 1;
     a.num_parameters = num_parameters;
     a.num_observables = num_observables;
     a.sets = static_cast<std::uint32_t>(count);

@@ -426,8 +426,8 @@ TEST(Distributed, memory_is_the_state_and_a_ring) {
 
 TEST(Distributed, ranks_that_cannot_share_a_state_are_an_error) {
   for (const auto& [ranks, n] : {std::pair{3, 10}, {8, 3}, {0, 4}, {4, 1}}) {
-    expect_error([&] { make_logical_state(n, Precision::kDouble, 1, ranks); }, "",
-                 ExitCode::kUsage);
+    expect_error([n = n, ranks = ranks] { make_logical_state(n, Precision::kDouble, 1, ranks); },
+                 "", ExitCode::kUsage);
   }
 }
 
