@@ -26,10 +26,11 @@ namespace tilewave::parametric {
 
 namespace detail {
 
-inline constexpr int kBatchWires =
-    13;  // a state of more qubits does not fit a core's cache eight times
+// A state of more qubits does not fit a core's cache eight times.
+inline constexpr int kBatchWires = 13;
 inline constexpr std::size_t kLeastBatch = 3;  // sets that are worth a run of eight lanes
 inline constexpr int kOneThreadWires = 14;
+inline constexpr int kGibibyteWires = 26;  // of a state
 inline constexpr std::size_t kGroupsBetweenStops = 512;
 
 // Throws Error(kInput) where a state to start from is not of norm 1.
@@ -83,6 +84,13 @@ struct Function::Data {
   std::unique_ptr<Engine> whole;
   std::unique_ptr<Engine> shorter;  // null unless expectations are had with less: see absorb.h
   Engine& for_expectations() { return shorter ? *shorter : *whole; }
+  // Frees large states of a CPU that the other one keeps. (Those on a device are freed on demand.)
+  template <class T>
+  void leave_room_for(const Engine& engine) const {
+    Engine* const other = &engine == whole.get() ? shorter.get() : whole.get();
+    if (other && engine.actions.num_wires >= detail::kGibibyteWires)
+      other->kept<T>().single.clear();
+  }
 
   // Throws Error(kInput) where a value is not a finite number.
   void need_finite(const Sets& sets) const {
@@ -176,6 +184,7 @@ void Function::run_sets(Engine& engine, const Sets& sets, Moves moves, F f) cons
   }
   const int threads = runtime::resolve_num_threads(d.options.num_threads);
   if (!engine.has_batch || std::max(sets.count, sets.all) * sets.repeats < detail::kLeastBatch) {
+    d.template leave_room_for<T>(engine);
     // threads that share one small state cost more than they save
     auto run =
         engine.take<T>(false, engine.actions.num_wires <= detail::kOneThreadWires ? 1 : threads);

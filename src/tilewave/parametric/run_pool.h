@@ -28,6 +28,10 @@ class Pool {
     const std::lock_guard lock(mutex_);
     kept_.push_back(std::move(run));
   }
+  void clear() {
+    const std::lock_guard lock(mutex_);
+    kept_.clear();
+  }
 
  private:
   std::mutex mutex_;
