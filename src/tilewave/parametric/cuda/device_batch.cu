@@ -380,8 +380,8 @@ struct DeviceBatch<T>::Data {
     a.angles = angles.data();
     a.derivatives = (call.g ? derivatives_of_states : derivatives).data();
     a.terms = terms.data();
-    // the last slot, of the global phase, has as many terms as there are such rotations
-    a.num_slots = is_whole(call) ? num_slots : num_slots - 1;
+    // the last slot, of the global phase, has as many terms as there are such rotations; kernels have one
+    a.num_slots = is_whole(call) ? num_slots : std::max<std::uint32_t>(num_slots - 1, 1);
     a.num_parameters = num_parameters;
     a.num_observables = num_observables;
     a.sets = static_cast<std::uint32_t>(count);
