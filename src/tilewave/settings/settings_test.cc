@@ -46,7 +46,8 @@ TEST(Settings, devices) {
     EXPECT_EQ(DeviceSet::parse(DeviceSet::parse(text).text()), DeviceSet::parse(text));
   }
   EXPECT_NO_THROW(need_one_kind(DeviceSet::parse("cuda:0-3")));
-  EXPECT_NE(message_of([] { need_one_kind(DeviceSet::parse("cpu+cuda:0")); }), "");
+  expect_error([] { need_one_kind(DeviceSet::parse("cpu+cuda:0")); },
+               "device 'cpu+cuda:0': only rasters and maps are shared", ExitCode::kUsage);
 }
 
 TEST(Settings, other_words_are_refused_with_the_list) {
