@@ -235,11 +235,12 @@ def gpu_first_run_table(report):
     return [f"{report['machine']}; {report['date']}. Milliseconds.", "", *table(titles, cells)]
 
 
-def gpu_peers_head(report, part="", packages=()):
-    """The lines in front of a table; of a part the packages that it is about and its command."""
+def gpu_peers_head(report, rows, packages=()):
+    """The lines in front of a table of these rows, about these packages (all)."""
     versions = ", ".join(f"{k} {v}" for k, v in report["versions"].items() if not packages or k in packages)
-    command = report.get("commands", {}).get(part, report["command"])
-    return [f"{report['machine']}; {report['date']}; {versions}.", "", f"Repeat with `{command}`.", ""]
+    dates = " to ".join(sorted({row["date"] for row in rows}))
+    commands = " and ".join(f"`{command}`" for command in dict.fromkeys(row["command"] for row in rows))
+    return [f"{report['machine']}; {dates}; {versions}.", "", f"Repeat with {commands}.", ""]
 
 
 def gpu_peers_table(report):
@@ -259,7 +260,7 @@ def gpu_peers_table(report):
     titles = ["circuit"]
     for title, precision in (("FP32", "single"), ("FP64", "double")):
         titles += [f"**{title}**", *(f"{GPU_PEERS[p]} {title}" for p in peers[precision])]
-    return [*gpu_peers_head(report, "states", packages), *table(titles, cells)]
+    return [*gpu_peers_head(report, report["circuits"], packages), *table(titles, cells)]
 
 
 def gpu_delivered_table(report):
@@ -268,7 +269,7 @@ def gpu_delivered_table(report):
     for row in report["delivered"]:
         own, other = (digits(row["times"][name]["shots_per_s"] / 1e6) for name in ("tilewave", "quasarq"))
         cells.append([str(row["distance"]), f"{row['p']:g}", f"**{own}**", other, f"{row['ratio']:.1f}x"])
-    head = gpu_peers_head(report, "delivered", ["quasarq"])
+    head = gpu_peers_head(report, report["delivered"], ["quasarq"])
     return [*head, *table(["distance", "p", "Tilewave", "QuaSARQ", "over it"], cells)]
 
 
@@ -276,7 +277,7 @@ def gpu_entropy_table(report):
     cells = [[f"{row['window']}x{row['window']}", str(row["classes"]), f"**{ms(row['times']['tilewave'])}**",
               f"{ms(row['times']['cucim'])} ({row['times']['cucim']['backend']})", f"{row['ratio']:.1f}x"]
              for row in report["entropy"]]
-    head = gpu_peers_head(report, "entropy", ["cucim-cu13", "cupy-cuda13x"])
+    head = gpu_peers_head(report, report["entropy"], ["cucim-cu13", "cupy-cuda13x"])
     return [*head, *table(["window", "classes", "Tilewave", "cuCIM", "times slower"], cells)]
 
 
@@ -287,7 +288,7 @@ def gpu_shots_table(report):
               millions(row["times"]["frames"]), millions(row["times"]["dem"]), f"{row['ratio']:.1f}x"]
              for row in report["codes"]]
     titles = ["distance", "p", "Tilewave", "cuStabilizer, frames", "cuStabilizer, error model", "over the faster"]
-    return [*gpu_peers_head(report), *table(titles, cells)]
+    return [*gpu_peers_head(report, report["codes"]), *table(titles, cells)]
 
 
 def two_gpus_table(report):

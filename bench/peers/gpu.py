@@ -22,14 +22,16 @@ Shots, left on the device. Tilewave: `tilewave detect --out_format counts`, whol
 leaves start-up out. cuStabilizer: FrameSimulator.apply and DEMSampler.sample, synchronised, the median of the rounds, at the
 best of several batch sizes.
 
+Shots with leakage, counted by the same commands, beside LeakageFrameSimulator: the surface code of docs/leakage.md in
+deltakit's words, which the peer runs as `tilewave convert --to custabilizer` writes it, and in the words of
+cuStabilizer, one LEAKAGE_PROPAGATE and one LEAKAGE1 a gate, which both run as it is. Rates of every record and of every
+detector are compared before.
+
 Shots delivered: bit-packed NumPy arrays that `CompiledDetectorSampler.sample` of the Python package and QuaSARQ's
 sampler fill, medians at the best of several batch sizes. Tableaus: one run of a random Clifford circuit from its text.
 Entropy: a CuPy array in, one out (gpu_arrays.py).
 
---json keeps what an older file of that name holds of other circuits and parts.
-Shots with leakage, likewise, beside LeakageFrameSimulator: the surface code of docs/leakage.md in deltakit's words, which the peer
-runs as `tilewave convert --to custabilizer` writes it, and in the words of cuStabilizer, one LEAKAGE_PROPAGATE and one LEAKAGE1 a
-gate, which both run as it is. Rates of every record and of every detector are compared before.
+--json keeps what an older file of that name holds of other circuits and parts; a row has its date and command.
 """
 import argparse
 import ctypes
@@ -55,9 +57,13 @@ from run import geometric_mean, same_up_to_phase  # noqa: E402
 
 FAMILIES = ["qft", "ghz", "random", "supremacy", "quantum_volume", "ising", "qaoa"]
 CODES = ["11:0.001", "31:0.001", "11:0.01", "31:0.01"]
+PRECISIONS = ["single", "double"]
 TABLEAUS = ["200:100", "1000:100", "5000:20"]
 PARTS = ["states", "shots", "leakage", "delivered", "tableau", "entropy"]
 LEAKS = ["11:1e-4:1", "11:1e-5:1", "11:1e-3:1", "11:1e-4:0.1"]
+# Arguments that choose rows: of which parts, and what stands for all.
+CHOICES = [("precision", ["states"], PRECISIONS), ("codes", ["shots", "delivered"], CODES), ("leaks", ["leakage"], LEAKS),
+           ("tableaus", ["tableau"], TABLEAUS)]
 CHECK_QUBITS, HOST_QUBITS, CHECK_SHOTS = 8, 14, 1 << 17
 
 
@@ -66,7 +72,7 @@ def parse_arguments():
     parser.add_argument("families", nargs="*", help=f"default: {' '.join(FAMILIES)}")
     parser.add_argument("--qubits", type=int, default=30)
     parser.add_argument("--rounds", type=int, default=7, help="of which the median counts (default 7)")
-    parser.add_argument("--precision", choices=["single", "double"], nargs="*", default=["single", "double"])
+    parser.add_argument("--precision", choices=PRECISIONS, nargs="*", default=PRECISIONS)
     parser.add_argument("--codes", nargs="*", default=CODES, help="distance:p, rotated surface codes")
     parser.add_argument("--tableaus", nargs="*", default=TABLEAUS, help="qubits:layers of random Clifford circuits")
     parser.add_argument("--tilewave", default=str(ROOT / "build" / "cuda" / "tilewave"))
@@ -293,7 +299,6 @@ def code_file(arguments, code, folder):
 
 
 def measure_shots(arguments, peer, folder):
-    rows = []
     for code in arguments.codes:
         distance, p, path = code_file(arguments, code, folder)
         text = path.read_text()
@@ -311,8 +316,7 @@ def measure_shots(arguments, peer, folder):
             if rates:
                 row["ratio"] = row["times"]["tilewave"]["shots_per_s"] / max(rates)
         print(f"d={distance} p={p}", {e: t.get("problem") or f"{t['shots_per_s']:.4g}" for e, t in row["times"].items()}, f"ratio {row.get('ratio', 0):.2f}", flush=True)
-        rows.append(row)
-    return rows
+        yield row
 
 
 # -- shots with leakage ------------------------------------------------------------------------------------------------
@@ -547,15 +551,15 @@ def versions():
 def means_of(rows):
     """{precision: {peer: geometric mean of its ratios}} over the circuits that have it."""
     means = {}
-    for precision in rows[0]["times"]:
+    for precision in dict.fromkeys(precision for row in rows for precision in row["times"]):
         ratios = [row["times"][precision]["ratios"] for row in rows if precision in row["times"]]
         peers = dict.fromkeys(peer for found in ratios for peer in found)
         means[precision] = {peer: geometric_mean([r[peer] for r in ratios if peer in r]) for peer in peers}
     return means
 
 
-KEYS = {"leakage": ["distance", "p", "relax"], "circuits": ("circuit",), "codes": ("distance", "p"), "delivered": ("distance", "p"),
-        "tableaus": ("qubits", "layers"), "entropy": ("width", "window", "classes")}
+KEYS = {"circuits": ("circuit",), "codes": ("distance", "p"), "leakage": ("distance", "p", "relax"),
+        "delivered": ("distance", "p"), "tableaus": ("qubits", "layers"), "entropy": ("width", "window", "classes")}
 
 
 def merged(kept, report):
@@ -565,20 +569,23 @@ def merged(kept, report):
         now = {key(row) for row in report.get(part, [])}
         if rows := [row for row in kept.get(part, []) if key(row) not in now] + report.get(part, []):
             report[part] = rows
-    for name in ("versions", "commands"):
-        report[name] = {**kept.get(name, {}), **report.get(name, {})}
+    report["versions"] = {**kept.get("versions", {}), **report.get("versions", {})}
     if report.get("circuits"):
         report["geometric_means"] = means_of(report["circuits"])
     return report
 
 
-def shown_command(arguments, parts):
-    words = [] if parts == PARTS else ["--only", *parts]
+def shown_command(arguments, part):
+    """What measures the rows of a part again."""
+    words = [*arguments.families] if part == "states" else []
+    words += ["--only", part]
     words += ["--without", *arguments.without] if arguments.without else []
-    words += ["--qubits", arguments.qubits] if "states" in parts else []
+    words += ["--qubits", arguments.qubits] if part == "states" else []
     words += ["--rounds", arguments.rounds]
-    if {"states", "tableau", "entropy"} & set(parts):
-        words += ["--seconds", f"{arguments.seconds:g}"]
+    words += ["--seconds", f"{arguments.seconds:g}"] if part in ("states", "tableau", "entropy") else []
+    for name, parts, all_of_them in CHOICES:
+        chosen = getattr(arguments, name)
+        words += [f"--{name}", *chosen] if part in parts and chosen != all_of_them else []
     return " ".join(map(str, ["bench/peers/gpu.py", *words]))
 
 
@@ -587,42 +594,41 @@ def main():
     if not Path(arguments.tilewave).exists():
         sys.exit(f"error: {arguments.tilewave} is not there: build it with cmake --preset cuda")
     name = gpu_name()
-    report = {"machine": name, "date": today(), "versions": versions(), "command": shown_command(arguments, arguments.only),
-              "commands": {part: shown_command(arguments, [part]) for part in arguments.only}}
+    report = {"machine": name, "versions": versions()}
     print(name, report["versions"], flush=True)
     kept = json.loads(Path(arguments.json).read_text()) if arguments.json and Path(arguments.json).exists() else {}
     if kept.get("machine", name) != name:
         sys.exit(f"error: {arguments.json} holds what {kept['machine']} measured: name another file")
 
-    def keep(part, rows):
+    def keep(key, part, rows):
         """Adds rows and writes the file after each: a peer may end the process."""
         for row in rows:
-            report.setdefault(part, []).append(row)
+            report.setdefault(key, []).append({**row, "date": today(), "command": shown_command(arguments, part)})
             if arguments.json:
                 Path(arguments.json).write_text(json.dumps(merged(kept, dict(report)), indent=1) + "\n")
 
     with tempfile.TemporaryDirectory() as folder:
         if "states" in arguments.only:
             made = [peer_or_none(kind.name, kind, arguments, report) for kind in [CudaQ, *GATE_PEERS]]
-            keep("circuits", measure_states(arguments, [peer for peer in made if peer], folder))
+            keep("circuits", "states", measure_states(arguments, [peer for peer in made if peer], folder))
             print("geometric means:", means_of(report["circuits"]), flush=True)
         if "shots" in arguments.only:
             peer = peer_or_none("custabilizer", CuStabilizer, arguments, report)
-            keep("codes", measure_shots(arguments, peer, folder))
+            keep("codes", "shots", measure_shots(arguments, peer, folder))
         if "leakage" in arguments.only:
             peer = peer_or_none("custabilizer", CuStabilizerLeakage, arguments, report)
-            keep("leakage", measure_leakage(arguments, peer, folder))
+            keep("leakage", "leakage", measure_leakage(arguments, peer, folder))
         if {"delivered", "tableau"} & set(arguments.only):
             peer = peer_or_none("quasarq", QuaSarq, arguments, report)
             if "delivered" in arguments.only:
                 codes = [code_file(arguments, code, folder) for code in arguments.codes]
                 texts = [(distance, p, path.read_text()) for distance, p, path in codes]
-                keep("delivered", measure_delivered(arguments, peer, texts))
+                keep("delivered", "delivered", measure_delivered(arguments, peer, texts))
             if "tableau" in arguments.only:
                 sizes = [tuple(map(int, word.split(":"))) for word in arguments.tableaus]
-                keep("tableaus", measure_tableaus(arguments, peer, sizes))
+                keep("tableaus", "tableau", measure_tableaus(arguments, peer, sizes))
         if "entropy" in arguments.only:
-            keep("entropy", measure_entropy(arguments, peer_or_none("cucim", CuCim, arguments, report)))
+            keep("entropy", "entropy", measure_entropy(arguments, peer_or_none("cucim", CuCim, arguments, report)))
 
 
 if __name__ == "__main__":

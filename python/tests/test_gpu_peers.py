@@ -313,5 +313,59 @@ def test_the_whole_command(benches, ex, tmp_path, monkeypatch, capsys):
     report = json.loads(file.read_text())
     assert [row["circuit"] for row in report["circuits"]] == ["qft_8", "random_8"]
     assert set(report["geometric_means"]["double"]) == {"custatevec", "custatevec_updater"}
-    assert report["command"] == "bench/peers/gpu.py --only states --without cudaq lightning_gpu --qubits 8 --rounds 1 --seconds 3"
-    assert any("custatevec" in line.lower() for line in benches.report.gpu_peers_table(report))
+    assert [row["command"] for row in report["circuits"]] == [
+        f"bench/peers/gpu.py {family} --only states --without cudaq lightning_gpu --qubits 8 --rounds 1 --seconds 3"
+        for family in ("qft", "random")
+    ]
+    head, *rows = benches.report.gpu_peers_table({**report, "versions": {"x": "1"}})
+    assert head == f"no GPU; {report['circuits'][0]['date']}; x 1."
+    assert all(f"`{row['command']}`" in rows[1] for row in report["circuits"])
+    assert any("custatevec" in line.lower() for line in rows)
+    words = ["gpu.py", "--only", "leakage", "--leaks", "3:0.02:1", "--rounds", "1", "--device", "cpu"]
+    words += ["--tilewave", program, "--without", "custabilizer", "--json", str(file)]
+    monkeypatch.setattr(sys, "argv", words)
+    monkeypatch.setattr(benches.gpu, "tilewave_shots", lambda *words: {"shots_per_s": 1e6})
+    benches.gpu.main()
+    [row] = json.loads(file.read_text())["leakage"]
+    assert row["distance"] == 3 and row["cost, deltakit"] == row["cost, custabilizer"] == 1
+    assert row["command"].endswith("--only leakage --without custabilizer --rounds 1 --leaks 3:0.02:1")
+    assert json.loads(file.read_text())["circuits"] == report["circuits"]
+
+
+def leakage_peer(benches, word="", other=""):
+    """LeakageFrameSimulator stood in for by Tilewave's frames of the same text, with another word in it."""
+
+    class Peer(benches.gpu.CuStabilizerLeakage):
+        def __init__(self):
+            self.seen = []
+
+        def simulator(self, text, shots, randomize):
+            if shots > 1 << 17:
+                raise RuntimeError("no memory")
+            self.seen.append((text, randomize))
+            sampler = tw.compile_sampler(text.replace(word, other), seed=8, skip_reference_sample=True, engine="frame")
+            bits = []
+
+            def sample(seed):
+                bits[:] = [sampler.sample(shots)]
+
+            def records():
+                rows = np.packbits(bits[0].T, axis=1, bitorder="little")
+                return [int.from_bytes(row.tobytes(), "little") for row in rows]
+
+            return sample, records
+
+    return Peer()
+
+
+def test_leakage(benches, tmp_path, monkeypatch):
+    arguments = SimpleNamespace(tilewave=os.environ["TILEWAVE"], device="cpu", rounds=1, leaks=["3:0.02:0.5"])
+    monkeypatch.setattr(benches.gpu, "tilewave_shots", lambda *words: {"shots_per_s": 1e6})
+    peer = leakage_peer(benches)
+    [row] = benches.gpu.measure_leakage(arguments, peer, tmp_path)
+    assert row["ratio, deltakit"] > 0 and row["ratio, custabilizer"] > 0 and row["times"]["custabilizer, deltakit"]["batch"] == 1 << 17
+    assert {("REPEAT" in text, randomize) for text, randomize in peer.seen} == {(a, b) for a in (True, False) for b in (True, False)}
+    assert not any(name in text for text, _ in peer.seen for name in ("DETECTOR", "TICK", "QUBIT_COORDS"))
+    for word, other in (("LEAKAGE1(0.02)", "LEAKAGE1(0.03)"), ("LEAKAGE_RELAX(0.5)", "LEAKAGE_RELAX(0.4)")):
+        with pytest.raises(SystemExit, match="cuStabilizer and Tilewave disagree: (record|detector)"):
+            list(benches.gpu.measure_leakage(arguments, leakage_peer(benches, word, other), tmp_path))
