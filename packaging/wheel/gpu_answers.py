@@ -85,9 +85,9 @@ for n, precision, most in ((12, "double", 1e-12), (22, "double", 1e-13), (24, "s
     start = time.monotonic()
     out = json.loads(program("run", path, *words))
     took_s = time.monotonic() - start
-    found = np.array([complex(a["re"], a["im"]) for a in out["amplitudes"]])
-    order = [int(a["index"]) if "index" in a else k for a, k in zip(out["amplitudes"], asked)]
-    turns = np.array([value * k % (1 << n) for k in order]) / 2**n
+    at = {a["index"]: complex(a["re"], a["im"]) for a in out["amplitudes"]}
+    found = np.array([at[k] for k in asked])
+    turns = np.array([value * k % (1 << n) for k in asked]) / 2**n
     expected = np.exp(2j * np.pi * turns) / 2 ** (n / 2)
     near(found, expected, most, f"QFT of {n} qubits, {precision}, process {took_s:.2f} s")
 words = ["run", folder / "qft12.qasm", "--shots", 4096, "--seed", 1, "--json", "--device"]
@@ -110,10 +110,10 @@ known = folder / "known.stim"  # its detectors fire with known probabilities
 known.write_text("R 0 1\nX_ERROR(0.25) 0\nX_ERROR(0.125) 1\nCX 0 1\nM 0 1\nDETECTOR rec[-2]\nDETECTOR rec[-1]\n")
 shots = 1 << 22
 words = ["--in", known, "--shots", shots, "--seed", 3, "--out_format", "counts", "--device", COMMAND_DEVICE, "--quiet"]
-lines = program("detect", *words).decode().splitlines()
-for line, p in zip([line for line in lines if line.startswith("D")], (0.25, 0.25 * 0.875 + 0.75 * 0.125)):
-    off = int(line.split()[1]) - shots * p
-    check(abs(off) < 5 * math.sqrt(shots * p * (1 - p)), f"detect: {line} of {shots}, expected {shots * p}")
+fired = dict(line.split() for line in program("detect", *words).decode().splitlines())
+for name, p in (("D0", 0.25), ("D1", 0.25 * 0.875 + 0.75 * 0.125)):
+    off = int(fired[name]) - shots * p
+    check(abs(off) < 5 * math.sqrt(shots * p * (1 - p)), f"detect: {name} {fired[name]} of {shots}, expected {shots * p}")
 
 print("tilewave entropy, map")
 draw = np.random.default_rng(3)
