@@ -37,6 +37,7 @@ TEST(Topology, exchanges_are_priced_by_the_levels_they_cross) {
   for (const char* bad :
        {"hidden 2", "level a 3 100", "level a 4", "links 4", "pass -1", "level a 2 1 2", ""}) {
     std::ofstream(path) << bad << "\n";
+    SCOPED_TRACE(bad);
     expect_error([&] { read_topology(path); }, path, ExitCode::kInput);
   }
 }

@@ -234,6 +234,7 @@ TEST(Raster, WhatLiesBesideAReplacedFileGoes) {
       EXPECT_FALSE(std::filesystem::exists(path + ending)) << name << ending;
     EXPECT_FALSE(open_raster(path, &info)->info().masked) << name;
     std::filesystem::create_directory(path + ".msk");
+    SCOPED_TRACE(name);
     expect_error([&] { write(path, 7)->close(); }, ".msk: cannot be removed", ExitCode::kResources);
     std::filesystem::remove(path + ".msk");
   }

@@ -410,6 +410,7 @@ TEST(Tiff, HeadersAreNotBelieved) {
     const std::string path = write("claim.tif", l, ramp);
     EXPECT_EQ(error_of(path), "no error");
     claim(path, row.claims);
+    SCOPED_TRACE(std::to_string(row.compression) + " " + std::to_string(row.tile));
     expect_error([&] { open_raster(path); }, "truncated or damaged", ExitCode::kInput);
   }
 }

@@ -426,6 +426,7 @@ TEST(Distributed, memory_is_the_state_and_a_ring) {
 
 TEST(Distributed, ranks_that_cannot_share_a_state_are_an_error) {
   for (const auto& [ranks, n] : {std::pair{3, 10}, {8, 3}, {0, 4}, {4, 1}}) {
+    SCOPED_TRACE(ranks);
     expect_error([n = n, ranks = ranks] { make_logical_state(n, Precision::kDouble, 1, ranks); },
                  "", ExitCode::kUsage);
   }
