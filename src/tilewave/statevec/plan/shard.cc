@@ -15,14 +15,13 @@
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
+#include "tilewave/statevec/plan/remaining.h"
 
 namespace tilewave::statevec::detail {
 
 namespace {
 
 constexpr std::size_t kWindow = 4096;  // actions looked at ahead
-
-using Remaining = std::vector<std::uint32_t>;
 
 // Work that can run with these wires remote.
 float work(const std::vector<Need>& needs, const Remaining& remaining, std::uint64_t remote,
@@ -43,32 +42,13 @@ float work(const std::vector<Need>& needs, const Remaining& remaining, std::uint
   return sum;
 }
 
-Segment take(const std::vector<Need>& needs, Remaining& remaining, std::uint64_t remote) {
-  Segment segment;
-  segment.remote = remote;
-  std::uint64_t changed = 0, read = 0;
-  std::size_t kept = 0;
-  for (const std::uint32_t k : remaining) {
-    const Need& a = needs[k];
-    if (!(a.x & (changed | read | remote)) && !(a.z & changed)) {
-      segment.actions.push_back(k);
-    } else {
-      changed |= a.x;
-      read |= a.z;
-      remaining[kept++] = k;
-    }
-  }
-  remaining.resize(kept);
-  return segment;
-}
-
 struct Node {
   std::shared_ptr<Node> parent;
   Segment segment;
   Remaining remaining;
   std::uint64_t zero = 0;  // wires still known to be |0>
-  float left = 0;
-  double moved = 0;  // share of its amplitudes a rank has sent
+  float left = 0;          // weight of what remains
+  double moved = 0;        // share of its amplitudes a rank has sent
 };
 
 class Splitter {
@@ -77,13 +57,9 @@ class Splitter {
       : needs_(needs), options_(options), all_(low_mask(options.num_wires)) {}
 
   std::vector<Segment> run() {
-    auto root = std::make_shared<Node>();
-    root->remaining.resize(needs_.size());
-    for (std::uint32_t k = 0; k < needs_.size(); ++k) root->remaining[k] = k;
-    root->segment.remote = options_.remote;
-    root->zero = options_.zero_wires;
-    root->left = left_of(root->remaining);
     if (needs_.empty()) return {};
+    auto root = std::make_shared<Node>(
+        Node{nullptr, {options_.remote, {}}, Remaining(needs_), options_.zero_wires});
     std::shared_ptr<Node> best;
     std::vector<std::shared_ptr<Node>> beam = {root};
     int more = 1;  // levels after the first that finishes: a longer split may move less
@@ -129,14 +105,14 @@ class Splitter {
  private:
   float left_of(const Remaining& remaining) const {
     float sum = 0;
-    for (const std::uint32_t k : remaining) sum += needs_[k].weight;
+    for (std::size_t k = 0; k < remaining.size(); ++k) sum += needs_[remaining[k]].weight;
     return sum;
   }
 
   // A set that lets the next action run, of wires that are remote already where it can be.
   std::uint64_t running_next(const Node& node) const {
     std::uint64_t remote = 0;
-    const std::uint64_t may = all_ & ~needs_[node.remaining.front()].x;
+    const std::uint64_t may = all_ & ~needs_[node.remaining[0]].x;
     for (const std::uint64_t wires : {may & node.segment.remote, may & ~node.segment.remote}) {
       for_each_bit(wires, [&](int w) {
         if (std::popcount(remote) < options_.shard_bits) remote |= bit(w);
@@ -182,17 +158,14 @@ class Splitter {
   }
 
   std::shared_ptr<Node> extend(const std::shared_ptr<Node>& node, std::uint64_t remote) const {
-    auto child = std::make_shared<Node>();
-    child->parent = node;
-    child->remaining = node->remaining;
-    child->segment = take(needs_, child->remaining, remote);
+    auto child = std::make_shared<Node>(Node{node, {remote, {}}, node->remaining, node->zero});
+    child->segment.actions = child->remaining.take(needs_, all_ & ~remote, all_).actions;
     child->left = left_of(child->remaining);
     const std::uint64_t leaving = remote & ~node->segment.remote;
     const std::uint64_t entering = node->segment.remote & ~remote;
     const int free =
         std::min(std::popcount(leaving & node->zero), std::popcount(entering & node->zero));
     child->moved = node->moved + 1 - std::ldexp(1, free - std::popcount(leaving));
-    child->zero = node->zero;
     for (const std::uint32_t k : child->segment.actions) child->zero &= ~needs_[k].x;
     return child;
   }
