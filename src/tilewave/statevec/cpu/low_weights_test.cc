@@ -116,9 +116,7 @@ void check(std::mt19937_64& random, int& num_weighted) {
 
 TEST(LowWeights, leave_what_the_lifts_do) {
   int num_weighted = 0;
-  for_each_seed(2000, [&](std::uint64_t, std::mt19937_64& random) {
-    check(random, num_weighted);
-  });
+  for_each_seed(2000, [&](std::uint64_t, std::mt19937_64& random) { check(random, num_weighted); });
   EXPECT_GT(num_weighted, 1000);
 }
 
