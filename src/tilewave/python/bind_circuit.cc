@@ -25,7 +25,7 @@
 #include "tilewave/python/arguments-inl.h"
 #include "tilewave/python/arrays-inl.h"
 #include "tilewave/python/bind.h"
-#include "tilewave/python/rooms-inl.h"
+#include "tilewave/python/modules-inl.h"
 #include "tilewave/simulate/program.h"
 
 namespace nb = nanobind;

@@ -24,7 +24,7 @@
 #include "tilewave/python/arguments-inl.h"
 #include "tilewave/python/arrays-inl.h"
 #include "tilewave/python/bind.h"
-#include "tilewave/python/rooms-inl.h"
+#include "tilewave/python/modules-inl.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;

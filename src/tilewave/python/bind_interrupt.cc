@@ -6,7 +6,7 @@
 #include <nanobind/nanobind.h>
 
 #include "tilewave/base/interrupt.h"
-#include "tilewave/python/rooms-inl.h"
+#include "tilewave/python/modules-inl.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;

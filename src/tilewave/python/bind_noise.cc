@@ -4,7 +4,7 @@
 
 #include "tilewave/language/noise/json.h"
 #include "tilewave/python/bind.h"
-#include "tilewave/python/rooms-inl.h"
+#include "tilewave/python/modules-inl.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -13,7 +13,7 @@
 #include "tilewave/parametric/split_function.h"
 #include "tilewave/python/arrays-inl.h"
 #include "tilewave/python/bind.h"
-#include "tilewave/python/rooms-inl.h"
+#include "tilewave/python/modules-inl.h"
 #include "tilewave/python/terms-inl.h"
 #include "tilewave/runtime/ranks.h"
 #include "tilewave/settings/device.h"
