@@ -36,6 +36,7 @@ Entropy: a CuPy array in, one out (gpu_arrays.py).
 import argparse
 import ctypes
 import functools
+import importlib.util
 import json
 import math
 import operator
@@ -343,9 +344,12 @@ class CuStabilizerLeakage:
     CUDA driver."""
 
     def __init__(self):
-        from importlib.util import find_spec
-        folders = [Path(folder) / "lib" for folder in find_spec("cuquantum").submodule_search_locations]
-        self.library = ctypes.CDLL(str(next(path for folder in folders for path in folder.glob("libcustabilizer.so*"))))
+        spec = importlib.util.find_spec("cuquantum")
+        folders = spec.submodule_search_locations if spec else []
+        found = [path for folder in folders for path in Path(folder).glob("lib/libcustabilizer.so*")]
+        if not found:
+            raise ImportError("there is no libcustabilizer.so of a package cuquantum")
+        self.library = ctypes.CDLL(str(found[0]))
         self.driver = ctypes.CDLL("libcuda.so.1")
         context, self.handle = ctypes.c_void_p(), ctypes.c_void_p()
         self.must(self.driver.cuInit(0))

@@ -2,7 +2,7 @@
 what their documentation says of the functions used, computed with NumPy, Stim, scikit-image and lightning.qubit."""
 
 import ctypes
-import importlib
+import importlib.util
 import json
 import os
 import sys
@@ -290,6 +290,13 @@ def test_a_missing_peer_is_named(benches, capsys):
     assert benches.gpu.peer_or_none("quasarq", absent, SimpleNamespace(without=[]), report) is None
     assert report["left_out"] == {"quasarq": "No module named 'quasarq'"}
     assert "quasarq is left out" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("spec", [None, SimpleNamespace(submodule_search_locations=["/nowhere"])])
+def test_a_missing_library_is_named(benches, monkeypatch, spec):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: spec)
+    with pytest.raises(ImportError, match="no libcustabilizer.so of a package cuquantum"):
+        benches.gpu.CuStabilizerLeakage()
 
 
 def test_a_machine_without_a_gpu_is_one_error(benches, tmp_path, monkeypatch):
