@@ -491,12 +491,7 @@ def compare_leakage(arguments, peer, path, text, detectors):
 def measure_leakage(arguments, peer, folder):
     for of in arguments.leaks:
         distance, p, relax = of.split(":")
-        noise = [word for name in ("after_clifford_depolarization", "before_round_data_depolarization",
-                                   "before_measure_flip_probability", "after_reset_flip_probability")
-                 for word in (f"--{name}", "0.001")]
-        plain = Path(folder) / "plain.stim"
-        output_of([arguments.tilewave, "gen", "--code", "surface_code", "--task", "rotated_memory_z", "--distance", distance,
-                   "--rounds", distance, *noise, "--out", plain])
+        plain = code_file(arguments, f"{distance}:0.001", folder)[2]
         row = {"distance": int(distance), "p": float(p), "relax": float(relax), "times": {}}
         repeats = min(3, arguments.rounds)
         row["times"]["without"] = tilewave_shots(arguments, plain, repeats, "frame")
