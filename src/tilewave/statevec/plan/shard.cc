@@ -47,7 +47,6 @@ struct Node {
   Segment segment;
   Remaining remaining;
   std::uint64_t zero = 0;  // wires still known to be |0>
-  float left = 0;          // weight of what remains
   double moved = 0;        // share of its amplitudes a rank has sent
 };
 
@@ -83,11 +82,13 @@ class Splitter {
         if (!runs) consider(running_next(*node));
       }
       std::stable_sort(next.begin(), next.end(), [](const auto& a, const auto& b) {
-        return a->left < b->left || (a->left == b->left && a->moved < b->moved);
+        const std::int64_t left = a->remaining.weight(), other = b->remaining.weight();
+        return left < other || (left == other && a->moved < b->moved);
       });
       next.erase(std::unique(next.begin(), next.end(),
                              [](const auto& a, const auto& b) {
-                               return a->left == b->left && a->segment.remote == b->segment.remote;
+                               return a->remaining.weight() == b->remaining.weight() &&
+                                      a->segment.remote == b->segment.remote;
                              }),
                  next.end());
       if (next.size() > options_.beam) next.resize(options_.beam);
@@ -103,12 +104,6 @@ class Splitter {
   }
 
  private:
-  float left_of(const Remaining& remaining) const {
-    float sum = 0;
-    for (std::size_t k = 0; k < remaining.size(); ++k) sum += needs_[remaining[k]].weight;
-    return sum;
-  }
-
   // A set that lets the next action run, of wires that are remote already where it can be.
   std::uint64_t running_next(const Node& node) const {
     std::uint64_t remote = 0;
@@ -160,7 +155,6 @@ class Splitter {
   std::shared_ptr<Node> extend(const std::shared_ptr<Node>& node, std::uint64_t remote) const {
     auto child = std::make_shared<Node>(Node{node, {remote, {}}, node->remaining, node->zero});
     child->segment.actions = child->remaining.take(needs_, all_ & ~remote, all_).actions;
-    child->left = left_of(child->remaining);
     const std::uint64_t leaving = remote & ~node->segment.remote;
     const std::uint64_t entering = node->segment.remote & ~remote;
     const int free =
