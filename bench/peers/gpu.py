@@ -24,8 +24,8 @@ best of several batch sizes.
 
 Shots with leakage, counted by the same commands, beside LeakageFrameSimulator: the surface code of docs/leakage.md in
 deltakit's words, which the peer runs as `tilewave convert --to custabilizer` writes it, and in the words of
-cuStabilizer, one LEAKAGE_PROPAGATE and one LEAKAGE1 a gate, which both run as it is. Rates of every record and of every
-detector are compared before.
+cuStabilizer, one LEAKAGE_PROPAGATE and one LEAKAGE1 a gate, which the peer gets with probabilities as decimals. Rates
+of every record and of every detector are compared before.
 
 Shots delivered: bit-packed NumPy arrays that `CompiledDetectorSampler.sample` of the Python package and QuaSARQ's
 sampler fill, medians at the best of several batch sizes. Tableaus: one run of a random Clifford circuit from its text.
@@ -501,9 +501,8 @@ def measure_leakage(arguments, peer, folder):
             row["times"][f"tilewave, {name}"] = tilewave_shots(arguments, path, repeats, "frame")
             if not peer:
                 continue
-            theirs = text
-            if name == "deltakit":
-                theirs = output_of([arguments.tilewave, "convert", "--in", path, "--to", "custabilizer"])
+            # its own words too: it reads 1e-4 as two numbers, 1 and -4
+            theirs = output_of([arguments.tilewave, "convert", "--in", path, "--to", "custabilizer"])
             lines = [line.strip() for line in theirs.splitlines() if line.strip() and not line.startswith("#")]
             flat, detectors = spoken_by_custabilizer(flat_lines(lines[:]))
             try:

@@ -67,7 +67,7 @@ model = tw.detector_error_model(circuit, flatten_loops=True)
 checks, flips, probabilities = (m.to(device) for m in matrices(model, sampler.num_detectors, sampler.num_observables))
 edges = checks.nonzero(as_tuple=True)
 batch, batches = (1 << 17, 32) if on_gpu else (5_000, 2)
-if len(sys.argv) > 1:
+if "".join(sys.argv[1:]).isdigit():  # in a notebook there are other arguments
     batches = int(sys.argv[1])
 wrong, flipped = torch.zeros((), dtype=torch.int64, device=device), torch.zeros((), dtype=torch.int64, device=device)
 start = time.perf_counter()

@@ -496,6 +496,19 @@ TEST(Dialects, texts) {
   EXPECT_NE(folded.find("I[R_X(theta=0.3*pi)] 0"), std::string::npos);
 }
 
+// cuStabilizer reads 1e-6 as two numbers, 1 and -6.
+TEST(Dialects, custabilizer_gets_numbers_without_exponents) {
+  const std::string text = "X_ERROR(0.000002) 0\nM 0\nDETECTOR(1e+20, -0, -3e-324) rec[-1]\n";
+  EXPECT_EQ(written(text, "stim"), "X_ERROR(2e-06) 0\nM 0\nDETECTOR(1e+20, 0, -5e-324) rec[-1]\n");
+  EXPECT_EQ(written(text, "custabilizer"),
+            "X_ERROR(0.000002) 0\nM 0\nDETECTOR(100000000000000000000, 0, -0." +
+                std::string(323, '0') + "5) rec[-1]\n");
+  EXPECT_EQ(
+      written("LEAKAGE(0.00001) 0\nCX 0 1\nLEAKAGE(0.00003) 0\nM 0\n", "custabilizer"),
+      "LEAKAGE1(0.00001) 0\nCX 0 1\nLEAKAGE_SCRAMBLE_PARTNER 0 1\n"
+      "LEAKAGE_PAULI1(0, 0, 0, 0.0000075, 0.0000075, 0.0000075) 0\nLEAKAGE1(0.00003) 0\nM 0\n");
+}
+
 TEST(Dialects, refusals_say_where_what_and_why) {
   EXPECT_EQ(refusal("H 0\nT 1\n", "stim"),
             "file:2: T cannot be written for stim: it is no Clifford gate there");

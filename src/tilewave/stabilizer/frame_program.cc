@@ -33,14 +33,11 @@ class Compiler {
   Compiler(const StabProgram& in, FrameOutput output)
       : in_(in),
         coins_(needed_coins(in, output == FrameOutput::kRecords)),
-        out_(sized(with_slots(in, coins_))),
+        places_(first_places(in, coins_)),
+        out_(sized(places_)),
         layers_(out_) {
     out_.output = output;
     out_.has_leakage = in.has_leakage;
-    const std::vector<bool> used = with_slots(in, coins_);
-    places_.resize(used.size());
-    std::uint32_t slot = 0;
-    for (std::size_t q = 0; q < used.size(); ++q) places_[q].slot = used[q] ? slot++ : kNoSlot;
     out_.num_records = in.counts.measurements;
     out_.num_detectors = in.counts.detectors;
     out_.num_observables = in.counts.observables;
@@ -90,14 +87,18 @@ class Compiler {
            (static_cast<std::uint32_t>(at.of(Pauli::kZ)) << 30);
   }
   static int code_of(Pauli p) { return static_cast<int>(p); }
-  // The qubits that something happens to.
-  static std::vector<bool> with_slots(const StabProgram& in, const NeededCoins& coins) {
-    std::vector<bool> used = used_qubits(in);
-    for (std::size_t q = 0; q < used.size(); ++q) used[q] = used[q] || coins.start[q];
-    return used;
+  // Slots are of the qubits that something happens to.
+  static std::vector<Place> first_places(const StabProgram& in, const NeededCoins& coins) {
+    const std::vector<bool> used = used_qubits(in);
+    std::vector<Place> places(used.size());
+    std::uint32_t slot = 0;
+    for (std::size_t q = 0; q < used.size(); ++q)
+      places[q].slot = used[q] || coins.start[q] ? slot++ : kNoSlot;
+    return places;
   }
-  static FrameProgram sized(const std::vector<bool>& used) {
-    const auto slots = static_cast<std::uint64_t>(std::count(used.begin(), used.end(), true));
+  static FrameProgram sized(const std::vector<Place>& places) {
+    const auto slots = std::count_if(places.begin(), places.end(),
+                                     [](const Place& at) { return at.slot != kNoSlot; });
     TW_CHECK(slots < kMaxSlots, "too many qubits for the frame engine");
     FrameProgram out;
     out.num_slots = static_cast<std::uint32_t>(slots);
@@ -461,9 +462,9 @@ class Compiler {
   const StabProgram& in_;
   const NeededCoins coins_;
   bool coin_needed_ = false;  // of the primitive at hand
+  std::vector<Place> places_;
   FrameProgram out_;
   FrameLayers layers_;
-  std::vector<Place> places_;
   std::map<std::vector<std::uint64_t>, int> thresholds_;
   bool loose_chains_ = false;  // ELSE_CORRELATED_ERROR somewhere behind something else
 };

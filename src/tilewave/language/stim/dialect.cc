@@ -96,6 +96,8 @@ std::string print_dialect(const circuit::StabilizerCircuit& circuit, Dialect dia
     case Dialect::kClifft:
     case Dialect::kSymft:
       return print_stim(rewritten, StimSpelling::kOneProductALine);
+    case Dialect::kCustabilizer:  // reads 1e-6 as two numbers, 1 and -6
+      return print_stim(rewritten, StimSpelling::kDecimals);
     default:
       return print_stim(rewritten);
   }

@@ -163,6 +163,15 @@ void print_targets(std::span<const StabTarget> targets, std::string& out) {
   out += '\n';
 }
 
+// The shortest digits that read back as `value`, without an exponent.
+std::string decimal_number(double value) {
+  if (value == 0) return "0";
+  char buffer[400];  // 5e-324 has 326 characters, others up to 16 more
+  const auto end =
+      std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed).ptr;
+  return {buffer, end};
+}
+
 class Printer {
  public:
   explicit Printer(StimSpelling spelling) : spelling_(spelling) {}
@@ -191,7 +200,8 @@ class Printer {
         head(margin, name, tag);
         for (std::size_t i = 0; i < args.size(); ++i) {
           out += i ? ", " : "(";
-          out += shortest_number(args[i]);
+          out += spelling_ == StimSpelling::kDecimals ? decimal_number(args[i])
+                                                      : shortest_number(args[i]);
         }
         if (!args.empty()) out += ')';
         print_targets(targets, out);
@@ -221,7 +231,8 @@ class Printer {
                                       circuit::pauli_target(p, targets[i + 1].value)};
         f(std::span<const StabTarget>(product));
       }
-    } else if (spelling_ != StimSpelling::kNames && kind == StabKind::kRotPauli) {
+    } else if (kind == StabKind::kRotPauli &&
+               (spelling_ == StimSpelling::kOneProductALine || spelling_ == StimSpelling::kTags)) {
       for (std::size_t i = 0; i < targets.size();) {
         const std::size_t end = circuit::end_of_product(targets, i);
         f(targets.subspan(i, end - i));
@@ -253,14 +264,10 @@ std::string print_stim(const StabilizerCircuit& circuit, StimSpelling spelling) 
 }
 
 std::string shortest_number(double value) {
-  char buffer[64];
-  if (value == 0) return "0";
   const double magnitude = value < 0 ? -value : value;
-  const bool plain = magnitude >= 1e-5 && magnitude < 1e15;
-  const auto end =
-      plain ? std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed)
-            : std::to_chars(buffer, buffer + sizeof buffer, value);
-  return {buffer, end.ptr};
+  if (value == 0 || (magnitude >= 1e-5 && magnitude < 1e15)) return decimal_number(value);
+  char buffer[64];
+  return {buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr};
 }
 
 std::string escape_tag(std::string_view tag) {

@@ -13,9 +13,10 @@ namespace tilewave::language {
 /// Parses a whole circuit. Throws Error(kInput) with `file`:line:column, the line and a caret.
 circuit::StabilizerCircuit parse_stim(std::string_view text, std::string_view file = "<circuit>");
 
-/// How gates beyond Clifford are spelled.
+/// How gates beyond Clifford are spelled, and numbers: 2e-06 except in kDecimals.
 enum class StimSpelling : std::uint8_t {
   kNames,            ///< T 0, R_PAULI(0.5) X0*X1 Y2
+  kDecimals,         ///< the same, but numbers have no exponent: 0.000002
   kOneProductALine,  ///< the same, but R_PAULI has a single product
   kTags,             ///< S[T] 0, SPP[R_PAULI(theta=0.5*pi)] X0*X1, one product a line
 };

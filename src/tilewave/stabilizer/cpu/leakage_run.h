@@ -1,7 +1,8 @@
 // Leakage in the frame engine on the CPU: a third row of every slot, the shots in which it is leaked.
 // A leaked qubit is traced out: its frame is a uniformly random Pauli, and so becomes that of a
 // partner which a gate mixes it with. What happens to leaked shots costs a draw each; a mask
-// of the units that have some finds them. Draws are Philox, by (seed, unit, tick, target and shot), as everywhere.
+// of the units that have some finds them. Draws are Philox, by (seed, unit, tick, target and shot),
+// as everywhere.
 #pragma once
 
 #include <cstddef>

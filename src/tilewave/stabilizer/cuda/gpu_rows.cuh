@@ -68,8 +68,8 @@ class GpuRows : public GpuRun {
     return rows_[buffer].get() + first * shots_ * row_words();
   }
   virtual std::uint64_t blocks_to_read() const { return at_once_; }
-  /// Bits of shots [from, from + count) of what launch_unread() made as rows of a bit each, into
-  /// rows `out_stride` bytes apart from shot `done` on; false where read_rows() must be asked.
+  /// Bits of shots [from, from + count) of what launch_unread() made, as rows of a bit each, to `out`;
+  /// false where read_rows() must be asked.
   virtual bool read_bits(const BitRange& /*bits*/, std::uint64_t /*from*/, std::uint64_t /*count*/,
                          const BitRowsOut& /*out*/, int /*buffer*/, cudaStream_t /*stream*/) {
     return false;

@@ -1,10 +1,11 @@
 // Leakage on the GPU's frame machine (frame_machine.cuh): a third row of every slot, the shots in which
 // it is leaked, in global memory, and beside the other rows a byte of every slot and quad of lanes
-// that says which of the four words have some. An operation on leaked shots is shared out as gates are, a target and a quad of lanes a thread: it
-// reads the bytes, mostly zeros, and goes through the leaked shots one by one, each with a Philox draw
-// of its own (leakage_ops.h). So the words and bytes belong to that thread, and such an operation
-// needs no barrier behind the gate with the same targets. What leaks are events, as of any noise:
-// they meet in words, and change them by atomic operations.
+// that says which of the four words have some. An operation on leaked shots is shared out as gates
+// are, a target and a quad of lanes a thread: it reads the bytes, mostly zeros, and goes through the
+// leaked shots one by one, each with a Philox draw of its own (leakage_ops.h). So the words and bytes
+// belong to that thread, and such an operation needs no barrier behind the gate with the same
+// targets. What leaks are events, as of any noise: they meet in words, and change them by atomic
+// operations.
 #pragma once
 
 #include "tilewave/stabilizer/cuda/frame_words.cuh"
