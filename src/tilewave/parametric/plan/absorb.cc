@@ -14,10 +14,13 @@
 namespace tilewave::parametric {
 namespace {
 
-// How many quarter turns, modulo 4, an angle of no parameter is.
+// How many quarter turns, modulo 4, an angle of no parameter is. Of large angles, whose last bit is
+// much of a turn, none counts.
 std::optional<int> quarter_turns(const circuit::AffineAngle& angle) {
+  constexpr double kMostTurns = 1024;
   const double turns = angle.constant / (std::numbers::pi / 2), whole = std::nearbyint(turns);
-  if (!angle.terms.empty() || std::abs(turns - whole) > 1e-15 * std::max(1.0, std::abs(whole)))
+  if (!angle.terms.empty() || !(std::abs(whole) <= kMostTurns) ||
+      std::abs(turns - whole) > 1e-15 * std::max(1.0, std::abs(whole)))
     return std::nullopt;
   return static_cast<int>(std::fmod(whole, 4) + 4) % 4;
 }

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <numbers>
+#include <utility>
+
 #include "tilewave/parametric/function.h"
 #include "tilewave/parametric/gate_by_gate_test.h"
 #include "tilewave/parametric/run.h"
@@ -73,6 +76,25 @@ TEST(Absorb, expectations_are_those_of_the_whole_circuit) {
     ASSERT_NEAR(value, static_cast<double>(slow(c, values, observable).value), 1e-12);
   }
   EXPECT_GT(absorbed, actions / 3);
+}
+
+// Beyond 2^53 quarter turns every number is a whole one of them, and long before that many are nearly.
+TEST(Absorb, large_angles_are_no_quarter_turns) {
+  const double quarter = std::numbers::pi / 2;
+  for (const auto& [angle, absorbed] : {std::pair{1e17, false},
+                                        {-1e300, false},
+                                        {1e10 * quarter + 4e-6, false},
+                                        {quarter + 1e-14, false},
+                                        {-3 * quarter, true},
+                                        {400 * quarter, true}}) {
+    for (const GateId gate : {GateId::kRy, GateId::kP}) {
+      Circuit c(2);
+      c.add_gate(GateId::kRy, {0}, {0.3});
+      c.add_gate(gate, {0}, {angle});
+      const Observed o = absorb_last_cliffords(lower(c), {});
+      EXPECT_EQ(o.actions.actions.size(), absorbed ? 1u : 2u) << angle;
+    }
+  }
 }
 
 // CX gates behind the last rotations, and tiles so small that they would be passes.
