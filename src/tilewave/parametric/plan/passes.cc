@@ -15,6 +15,8 @@ namespace tilewave::parametric {
 namespace {
 
 constexpr std::size_t kBeamWidth = 16;
+// Of a search, at 2 ns or so: a second, or as long as a value with its gradient takes at 2 TB/s.
+constexpr double kMostLooks = 5e8, kLooksPerAmplitude = 0.01;
 constexpr double kMostWork = 1e6;  // states for a unit of work: a pass does as much as it can
 
 Touch touch_of(const Action& a) { return {a.moved, a.moved | a.mask}; }
@@ -54,8 +56,10 @@ class Scheduler {
                     std::vector<std::uint32_t>* taken, std::vector<std::uint32_t>* rest) const {
     Waiting waiting;
     std::size_t work = 0, cost = 0;
+    std::uint64_t looks = 0;
     for (const std::uint32_t k : left) {
       const Action& a = actions_.actions[k];
+      ++looks;
       if (cost < options_.most_cost && !(a.moved & ~active) && waiting.lets(touch_of(a))) {
         work += a.kind == ActionKind::kPhase ? 1 : 4;
         cost += a.kind == ActionKind::kPhase || a.kind == ActionKind::kFlip ? 1 : 4;
@@ -70,6 +74,7 @@ class Scheduler {
         break;  // nothing later can run
       }
     }
+    looks_ += looks;
     return work;
   }
 
@@ -163,11 +168,18 @@ class Scheduler {
   // The wires of every pass.
   std::vector<std::uint64_t> choose(const std::vector<std::uint32_t>& all) const {
     const Plan start{all, 0, zeros_, 0, {}};
-    Plan best = search(start, 1, std::max(1, out_.num_wires / 8), kMostWork);
+    const int step = std::max(1, out_.num_wires / 8);
+    Plan best = search(start, 1, step, kMostWork);
     if (!options_.searches || out_.num_wires < kLeastSearchedWires || best.passes.size() < 2)
       return best.passes;
+    // each plan of the beam looks as often as this one, and from `step` times as many wires
+    const double each = static_cast<double>(looks_) * step;
+    const double most =
+        std::max(kMostLooks, kLooksPerAmplitude * std::ldexp(best.moved, out_.num_wires));
+    const auto width = static_cast<std::size_t>(std::min<double>(kBeamWidth, most / each));
+    if (width == 0) return best.passes;
     const double states_each = best.moved / static_cast<double>(best.work);
-    const Plan other = search(start, kBeamWidth, 1, states_each);
+    const Plan other = search(start, width, 1, states_each);
     return (other.moved < best.moved ? other : best).passes;
   }
 
@@ -257,6 +269,7 @@ class Scheduler {
   const PassOptions options_;
   Passes out_;
   std::uint64_t all_, always_, rows_ = 0, zeros_;
+  mutable std::uint64_t looks_ = 0;  // at actions: that is where the time goes
 };
 
 }  // namespace

@@ -83,7 +83,9 @@ constexpr std::size_t kAnyLength = ~std::size_t{0};
 constexpr int kDeviceRowBits = 12;
 constexpr std::size_t kMostDeviceCost = 200;
 
-/// A search costs some 10 ms a pass, which a state of so many wires earns back in a few runs.
+/// A search costs some 10 ms a pass, which a state of so many wires earns back in a few runs. It takes a
+/// second or so at most, or as long as a gradient: of deep circuits fewer plans go on at a time, or the greedy
+/// one stays. What is counted are steps of the search, so that a circuit has the same passes everywhere.
 constexpr int kLeastSearchedWires = 22;
 
 struct PassOptions {
