@@ -46,12 +46,18 @@ namespace {
 
 constexpr int kTileRowBits = 11;  // 256 KiB of each state in a tile
 
+std::vector<StringSweep> sweeps_of(const Strings& strings, const Passes& passes,
+                                   const FunctionOptions& options) {
+  return make_sweeps(strings, passes, options.cuda_device >= 0 ? kKeptLowWires : 0);
+}
+
 }  // namespace
 
 Function::Engine::Engine(Observed of, const std::vector<bool>& is_read,
                          const FunctionOptions& options)
     : actions(std::move(of.actions)), strings(std::move(of.strings)) {
   plan(is_read, options, false);
+  single.sweeps = sweeps_of(strings, single.passes, options);
   has_batch = options.cuda_device < 0 && actions.num_wires <= detail::kBatchWires;
   if (!has_batch) return;
   batch.passes = make_passes(actions, 0, actions.num_wires, is_read);
@@ -63,13 +69,11 @@ void Function::Engine::plan(const std::vector<bool>& is_read, const FunctionOpti
   if (options.cuda_device >= 0) {
     single.passes = make_passes(actions, 0, kDeviceRowBits, is_read,
                                 {kMostDeviceCost, kDeviceRowBits, searches});
-    single.sweeps = make_sweeps(strings, single.passes, kKeptLowWires);
     return;
   }
   const int lane_bits = options.precision == Precision::kDouble ? 3 : 4;
   const int row_bits = options.tile_row_bits > 0 ? options.tile_row_bits : kTileRowBits;
   single.passes = make_passes(actions, lane_bits, row_bits, is_read, {.searches = searches});
-  single.sweeps = make_sweeps(strings, single.passes);
 }
 
 Function::Function(const circuit::Circuit& circuit,
@@ -86,10 +90,11 @@ Function::Function(const circuit::Circuit& circuit,
   d.whole = std::make_unique<Engine>(std::move(all), d.is_read, options);
   const Engine& whole = *d.whole;
   if (whole.single.passes.passes.size() > 1) {
-    const int kept = options.cuda_device >= 0 ? kKeptLowWires : 0;
-    for (Observed& way : ways_to_absorb(whole.actions, whole.strings, [&](const Strings& strings) {
-           return make_sweeps(strings, whole.single.passes, kept).size();
-         })) {
+    const auto num_sweeps = [&](const Strings& strings) {
+      return sweeps_of(strings, whole.single.passes, options).size();
+    };
+    for (Observed& way :
+         ways_to_absorb(whole.actions, whole.strings, whole.single.sweeps.size(), num_sweeps)) {
       auto shorter = std::make_unique<Engine>(std::move(way), d.is_read, options);
       if (states_moved(shorter->single) < states_moved(d.for_expectations().single))
         d.shorter = std::move(shorter);

@@ -63,6 +63,7 @@ struct Function::Engine {
   }
 
   Engine(Observed of, const std::vector<bool>& is_read, const FunctionOptions& options);
+  // The passes of `single`. Its sweeps depend on the size of tiles alone, and stay.
   void plan(const std::vector<bool>& is_read, const FunctionOptions& options, bool searches);
 
   template <class T>

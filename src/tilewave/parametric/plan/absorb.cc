@@ -127,10 +127,10 @@ Observed absorb_last_cliffords(const Actions& actions, const Strings& strings, s
 }
 
 std::vector<Observed> ways_to_absorb(const Actions& actions, const Strings& strings,
+                                     std::size_t sweeps,
                                      const std::function<std::size_t(const Strings&)>& num_sweeps) {
   std::vector<Observed> ways{absorb_last_cliffords(actions, strings)};
   const std::size_t all = actions.actions.size() - ways[0].actions.actions.size();
-  const std::size_t sweeps = num_sweeps(strings);
   if (all == 0) return {};
   if (num_sweeps(ways[0].strings) <= sweeps) return ways;
   std::size_t enough = 0, too_many = all;

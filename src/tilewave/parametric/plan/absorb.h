@@ -24,8 +24,10 @@ Observed absorb_last_cliffords(const Actions& actions, const Strings& strings,
                                std::size_t most = ~std::size_t{0});
 
 /// Ways that may move less: with all of those actions, and, where the strings then need more sweeps
-/// than before, with as many as they do not. `num_sweeps` counts those of strings.
+/// than before, with as many as they do not. `sweeps` are those before, `num_sweeps` counts those of
+/// other strings, which may be slow.
 std::vector<Observed> ways_to_absorb(const Actions& actions, const Strings& strings,
+                                     std::size_t sweeps,
                                      const std::function<std::size_t(const Strings&)>& num_sweeps);
 
 /// What one value with its gradient reads and writes, in states: what passes and sweeps are chosen by.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -42,9 +43,22 @@ Strings make_strings(const std::vector<circuit::PauliSum>& observables,
 }
 
 std::vector<StringSweep> make_sweeps(const Strings& strings, const Passes& passes, int kept) {
-  std::map<std::uint64_t, std::vector<std::uint32_t>> left;  // by what they flip
-  for (std::size_t j = 0; j < strings.strings.size(); ++j)
-    left[strings.strings[j].x].push_back(static_cast<std::uint32_t>(j));
+  // strings by what they flip
+  std::vector<std::uint32_t> order(strings.strings.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto flips_of = [&](std::uint32_t j) { return strings.strings[j].x; };
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return flips_of(a) < flips_of(b); });
+  struct Same {
+    std::uint64_t flips;
+    std::size_t first, end;  // in `order`
+  };
+  std::vector<Same> left;
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    if (left.empty() || left.back().flips != flips_of(order[k]))
+      left.push_back({flips_of(order[k]), k, k});
+    left.back().end = k + 1;
+  }
   const std::uint64_t lanes = low_mask(passes.lane_bits), wires = low_mask(passes.num_wires);
   std::vector<StringSweep> sweeps;
   while (!left.empty()) {
@@ -55,7 +69,7 @@ std::vector<StringSweep> make_sweeps(const Strings& strings, const Passes& passe
     const auto more = [&](std::uint64_t flips) {
       return std::popcount(flips & ~sweep.active & ~lanes);
     };
-    std::uint64_t chosen = left.begin()->first;
+    std::uint64_t chosen = left.front().flips;
     for (std::uint64_t rest = chosen & wires & ~lanes & ~sweep.active; rest && room() > 0;
          rest &= rest - 1)
       sweep.active |= rest & (~rest + 1);
@@ -63,7 +77,7 @@ std::vector<StringSweep> make_sweeps(const Strings& strings, const Passes& passe
     if (sweep.flip_outer == 0) {
       for (;;) {
         std::uint64_t next = 0;
-        for (const auto& [flips, list] : left) {
+        for (const auto& [flips, first, end] : left) {
           if (more(flips) == 0 || more(flips) > room() || (flips & ~wires)) continue;
           if (next == 0 || more(flips) < more(next)) next = flips;
         }
@@ -72,22 +86,24 @@ std::vector<StringSweep> make_sweeps(const Strings& strings, const Passes& passe
       }
     }
     for (int w = passes.lane_bits; room() > 0; ++w) sweep.active |= bit(w) & wires;
-    for (auto it = left.begin(); it != left.end();) {
-      if ((it->first & ~lanes & ~sweep.active) != sweep.flip_outer) {
-        ++it;
+    std::vector<Same> rest;
+    for (const Same& same : left) {
+      if ((same.flips & ~lanes & ~sweep.active) != sweep.flip_outer) {
+        rest.push_back(same);
         continue;
       }
-      SweepGroup group{place_bits(it->first, sweep.active, passes.lane_bits), sweep.z.size(),
-                       it->second.size()};
-      for (const std::uint32_t j : it->second) {
+      SweepGroup group{place_bits(same.flips, sweep.active, passes.lane_bits), sweep.z.size(),
+                       same.end - same.first};
+      for (std::size_t k = same.first; k < same.end; ++k) {
+        const std::uint32_t j = order[k];
         const circuit::PauliTerm& s = strings.strings[j];
         sweep.z.push_back(place_bits(s.z, sweep.active, passes.lane_bits));
         sweep.y.push_back(static_cast<std::uint8_t>(std::popcount(s.x & s.z) & 3));
         sweep.string.push_back(j);
       }
       sweep.groups.push_back(group);
-      it = left.erase(it);
     }
+    left = std::move(rest);
     sweeps.push_back(std::move(sweep));
   }
   return sweeps;
