@@ -6,7 +6,8 @@ cirq = pytest.importorskip("cirq", reason="cirq-core is not installed")
 import sympy  # noqa: E402
 
 import tilewave as tw  # noqa: E402
-from tilewave.cirq import TilewaveOptions, TilewaveSimulator, from_cirq  # noqa: E402
+from cores import functions_on_the_cpu, refuse_single_runs  # noqa: E402
+from tilewave.cirq import TilewaveOptions, TilewaveSimulator, from_cirq, simulator  # noqa: E402
 
 A, B, C, D = cirq.LineQubit.range(4)
 ORDER = [B, D, A, C]
@@ -143,18 +144,6 @@ def test_sweeps_are_converted_once(monkeypatch):
     assert count[0] == 2
 
 
-def without_single_runs(monkeypatch):
-    """What runs one circuit fails from here on."""
-    from types import SimpleNamespace
-
-    from tilewave.cirq import simulator as module
-
-    def refuse(*arguments, **options):
-        raise AssertionError("sets of values run one by one")
-    kept = {name: value for name, value in vars(module._core).items() if name not in ("_run", "_simulate", "State")}
-    monkeypatch.setattr(module, "_core", SimpleNamespace(**kept, _run=refuse, _simulate=refuse, State=refuse))
-
-
 def test_sweeps_run_side_by_side(monkeypatch):
     gates_only = cirq.Circuit(cirq.X(A) ** T, cirq.CZ(A, B) ** (2 * T + P), cirq.rx(P)(B), cirq.ry(0.5 * T)(C), cirq.CX(B, C))
     rng = np.random.default_rng(4)
@@ -168,7 +157,7 @@ def test_sweeps_run_side_by_side(monkeypatch):
     means = {k: cirq.Simulator(dtype=np.complex128).simulate_expectation_values(
         gates_only, observables, resolvers[k], qubit_order=order, initial_state=start) for k in checked}
     alone = {k: double().simulate(gates_only, resolvers[k], qubit_order=order).final_state_vector for k in checked}
-    without_single_runs(monkeypatch)
+    refuse_single_runs(monkeypatch, simulator)
     states = double().simulate_sweep(gates_only, resolvers, qubit_order=order, initial_state=start)
     amplitudes = double().compute_amplitudes_sweep(gates_only, [3, 6], resolvers, qubit_order=order)
     found = double().simulate_expectation_values_sweep(gates_only, observables, resolvers, order, start)
@@ -194,17 +183,8 @@ def test_sweeps_run_side_by_side(monkeypatch):
 
 
 def test_sweeps_are_asked_of_the_gpu(monkeypatch):
-    from types import SimpleNamespace
-
-    from tilewave import programs
-    asked = []
-
-    def on_cpu(circuit, terms, numbers, count, precision, device, threads):
-        asked.append(device)
-        return core._Function(circuit, terms, numbers, count, precision, "cpu", threads)
-    core = programs._core
-    monkeypatch.setattr(programs, "_core", SimpleNamespace(_Function=on_cpu))
-    without_single_runs(monkeypatch)
+    asked = functions_on_the_cpu(monkeypatch)
+    refuse_single_runs(monkeypatch, simulator)
     circuit, resolvers = cirq.Circuit(cirq.X(A) ** T), [{"t": t} for t in (0.0, 1.0, 0.0)]
     gpu = double(device="cuda:1")
     assert [abs(r.final_state_vector[1]).round(12) for r in gpu.simulate_sweep(circuit, resolvers)] == [0, 1, 0]
@@ -212,6 +192,14 @@ def test_sweeps_are_asked_of_the_gpu(monkeypatch):
     measured = circuit + cirq.Circuit(cirq.measure(A, key="a"))
     assert [r.records["a"].all() for r in gpu.run_sweep(measured, resolvers, repetitions=5)] == [False, True, False]
     assert asked == ["cuda:1"] * 3
+
+
+@pytest.mark.parametrize("sets", [1, 3])
+@pytest.mark.parametrize("index", [-1, 4])
+def test_amplitudes_that_there_are_not(sets, index):
+    circuit = cirq.Circuit(cirq.X(A) ** T, cirq.CX(A, B))
+    with pytest.raises(ValueError, match=f"amplitude {index} does not exist: a state of 2 qubits has indices 0 to 3"):
+        TilewaveSimulator().compute_amplitudes_sweep(circuit, [0, index], [{"t": 0.5}] * sets)
 
 
 def test_sweeps_of_measurements_in_the_middle_agree_with_single_runs():

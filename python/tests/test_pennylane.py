@@ -13,8 +13,10 @@ qml = pytest.importorskip("pennylane", minversion="0.45", reason="PennyLane 0.45
 from pennylane import numpy as pnp  # noqa: E402
 
 import tilewave as tw  # noqa: E402
+from cores import functions_on_the_cpu, refuse_single_runs  # noqa: E402
 from tilewave import programs  # noqa: E402
 from tilewave.pennylane import TilewaveQubit, gates, observables  # noqa: E402
+from tilewave.pennylane import device as device_module  # noqa: E402
 from tilewave.programs import Function  # noqa: E402
 
 LABELS = ["a", 7, -3, "b", 2.5]
@@ -178,9 +180,6 @@ def test_states_are_prepared_and_batched():
 
 
 def test_batches_of_states_and_angles_run_side_by_side(monkeypatch):
-    from types import SimpleNamespace
-
-    from tilewave.pennylane import device as module
     rng = np.random.default_rng(9)
     vectors = rng.normal(size=(20, 6)) + 1j * rng.normal(size=(20, 6))
     vectors /= np.linalg.norm(vectors, axis=1)[:, None]
@@ -220,11 +219,7 @@ def test_batches_of_states_and_angles_run_side_by_side(monkeypatch):
     expected = [qml.QNode(exact, theirs)(*case) for case in cases]
     slopes = [[qml.grad(loss(qml.QNode(of, theirs, diff_method="backprop"), case[0]))(
         pnp.array(case[1], requires_grad=True), pnp.array(w, requires_grad=True)) for case in cases] for of in (energy, born)]
-
-    def refuse(*arguments, **options):
-        raise AssertionError("members of the batch run one by one")
-    kept = {name: value for name, value in vars(module._core).items() if name not in ("_run", "State")}
-    monkeypatch.setattr(module, "_core", SimpleNamespace(**kept, _run=refuse, State=refuse))
+    refuse_single_runs(monkeypatch, device_module)
     for case, wanted in zip(cases, expected):
         dev = TilewaveQubit(LABELS)
         with qml.Tracker(dev) as tracker:
@@ -750,15 +745,6 @@ def test_what_has_no_adjoint_derivative():
 
 
 def test_batches_and_derivatives_are_asked_of_the_gpu(monkeypatch):
-    from types import SimpleNamespace
-
-    from tilewave import programs as module
-    asked = []
-
-    def on_cpu(circuit, terms, numbers, count, precision, device, threads):
-        asked.append(device)
-        return core._Function(circuit, terms, numbers, count, precision, "cpu", threads)
-    core = module._core
     x = pnp.array([0.1, -0.4, 0.8, 2.0], requires_grad=True)
 
     def circuit(x):
@@ -771,7 +757,7 @@ def test_batches_and_derivatives_are_asked_of_the_gpu(monkeypatch):
         qml.RX(x, 0)
         return qml.expval(qml.Z(0))
     gpu, expected = TilewaveQubit(2, device="cuda:1", seed=3), qml.QNode(circuit, TilewaveQubit(2, device="cpu"))(x)
-    monkeypatch.setattr(module, "_core", SimpleNamespace(_Function=on_cpu))
+    asked = functions_on_the_cpu(monkeypatch)
     for a, b in zip(qml.QNode(circuit, gpu)(x), expected):
         assert np.allclose(a, b, atol=1e-13)
     assert np.allclose(qml.QNode(energy, gpu, shots=400)(x), np.cos(x), atol=0.3)

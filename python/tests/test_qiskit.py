@@ -15,8 +15,9 @@ from qiskit.primitives import StatevectorEstimator, StatevectorSampler  # noqa: 
 from qiskit.quantum_info import Pauli, SparsePauliOp, Statevector, random_pauli_list  # noqa: E402
 
 import tilewave as tw  # noqa: E402
+from cores import refuse_single_runs  # noqa: E402
 from qiskit_circuits import GATES, agree, random_dynamic_circuit, random_unitary_circuit  # noqa: E402
-from tilewave.qiskit import EstimatorV2, SamplerV2, TilewaveBackend, from_qiskit  # noqa: E402
+from tilewave.qiskit import EstimatorV2, SamplerV2, TilewaveBackend, from_qiskit, primitives  # noqa: E402
 
 NUM_UNITARY = int(os.environ.get("TILEWAVE_RANDOM_CIRCUITS", 700))
 NUM_DYNAMIC = NUM_UNITARY * 3 // 7
@@ -299,14 +300,7 @@ def test_sampler_agrees_with_qiskits():
 
 
 def test_arrays_of_values_run_side_by_side(monkeypatch):
-    from types import SimpleNamespace
-
-    from tilewave.qiskit import primitives as module
-
-    def refuse(*arguments, **options):
-        raise AssertionError("sets of values run one by one")
-    kept = {name: value for name, value in vars(module._core).items() if name not in ("_run", "State")}
-    monkeypatch.setattr(module, "_core", SimpleNamespace(**kept, _run=refuse, State=refuse))
+    refuse_single_runs(monkeypatch, primitives)
     theta = ParameterVector("t", 2)
     circuit = QuantumCircuit(2)
     circuit.ry(theta[0], 0)

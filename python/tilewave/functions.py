@@ -184,7 +184,7 @@ class CircuitFunction:
         seed = seed_of(seed)
         drawn = int(np.random.default_rng().integers(1 << 63)) if seed is None else seed
         outcomes = self._function._samples(sets, start, _count(shots), drawn)
-        bits = (outcomes[..., None] >> np.arange(self._num_qubits, dtype=np.uint64) & np.uint64(1)).astype(np.bool_)
+        bits = bits_of(outcomes, range(self._num_qubits))
         return bits if is_batch else bits[0]
 
     def explain(self) -> str:
@@ -266,6 +266,14 @@ def _finish():
         _core._finish_ranks()
     except ConnectionError as error:
         print(f"tilewave: at the end of the program: {error}", file=sys.stderr)
+
+
+def bits_of(outcomes: NDArray[np.uint64], qubits: Sequence[int]) -> Bits:
+    """Bits of basis states, bool[..., k] for k qubits. One after the other: all at a time would be 64 times their memory."""
+    bits = np.empty((*outcomes.shape, len(qubits)), np.bool_)
+    for k, qubit in enumerate(qubits):
+        bits[..., k] = outcomes >> np.uint64(qubit) & np.uint64(1)
+    return bits
 
 
 def _need_finite(array, name):

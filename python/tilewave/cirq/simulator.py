@@ -12,6 +12,7 @@ import numpy as np
 import sympy
 
 from .. import _core
+from ..functions import bits_of
 from ..observables import NO_TERMS, Terms, mask_words
 from ..one_shot import OneShot
 from ..programs import Program, Rows, how_side_by_side
@@ -267,7 +268,7 @@ class TilewaveSimulator(cirq.SimulatesSamples, cirq.SimulatesAmplitudes,
             for first in range(0, len(block), step):
                 part = block[first:first + step]
                 for resolver, shots in zip(part, function.samples(_table(converted, part), repetitions, self.get_seed())):
-                    bits = (shots[:, None] >> np.array(qubits, np.uint64) & np.uint64(1)).astype(np.uint8)
+                    bits = bits_of(shots, qubits).view(np.uint8)
                     yield cirq.ResultDict(params=resolver, records=self._records_of(converted.converter, bits))
 
     def _how_of_batch(self, block, converted):
@@ -400,6 +401,9 @@ class TilewaveSimulator(cirq.SimulatesSamples, cirq.SimulatesAmplitudes,
                              f"{bitstrings.shape}.")
         order = self._order(program, qubit_order)
         wanted = [int(k) for k in bitstrings]
+        for k in wanted:
+            if not 0 <= k < 2**len(order):
+                raise ValueError(f"amplitude {k} does not exist: a state of {len(order)} qubits has indices 0 to {2**len(order) - 1}")
         converted = self._converted(program, order)
         for resolver, amplitudes in self._states_side_by_side(converted, params):
             if amplitudes is not None:

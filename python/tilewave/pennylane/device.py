@@ -22,6 +22,7 @@ from pennylane.transforms import broadcast_expand, defer_measurements
 from .. import _core
 from .._types import Effort, Precision
 from ..circuits import Circuit
+from ..functions import bits_of
 from ..observables import NO_TERMS
 from ..runs import how_of, initial_of, is_gpu, seed_of
 from . import gates
@@ -401,7 +402,7 @@ class _Run:
         table = np.hstack([self.table(), np.broadcast_to(np.array(numbers, float), (self.tape.batch_size, len(numbers)))])
         function = self.device._programs.of(rows).function((), [], how)
         outcomes = function.samples(table, shots, self.device._seed(), self.initial)
-        return (outcomes[..., None] >> np.arange(rows.num_qubits, dtype=np.uint64)[::-1] & np.uint64(1)).astype(bool)
+        return bits_of(outcomes, range(rows.num_qubits)[::-1])
 
     # --- with shots
 
