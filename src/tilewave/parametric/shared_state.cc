@@ -53,7 +53,8 @@ SharedState::SharedState(const circuit::Circuit& circuit,
   for (const circuit::AffineAngle& angle : actions_.angles) is_read.push_back(!angle.terms.empty());
   const int row_bits = options.tile_row_bits > 0 ? options.tile_row_bits : kSharedTileRowBits;
   for (const Stretch& stretch : stretches_.list)
-    programs_.push_back({make_passes(stretch.actions, lane_bits, row_bits, is_read), {}});
+    programs_.push_back(
+        {make_passes(stretch.actions, lane_bits, row_bits, is_read, {.from_zero = false}), {}});
   programs_.back().sweeps = make_sweeps(strings_, programs_.back().passes);
   for (const StringSweep& sweep : programs_.back().sweeps)
     reaches_others_ |= (sweep.flip_outer >> local_) != 0;

@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
+#include <string>
+#include <vector>
+
 #include "tilewave/base/error.h"
 #include "tilewave/base/thrown_test.h"
 #include "tilewave/parametric/gate_by_gate_test.h"
@@ -78,6 +82,32 @@ TEST(SharedState, exchanges_in_pieces) {
       EXPECT_NEAR(g[k], slope + more, 1e-5) << k;
     }
     EXPECT_NE(f.explain().find("shared by 2 processes"), std::string::npos);
+  });
+}
+
+// Every pass of a shard moves all of it, also where wires are still |0>, so only their number counts.
+TEST(SharedState, has_as_few_passes_as_greedy_plans) {
+  constexpr std::uint32_t n = 26;
+  Circuit c(n);
+  for (int layer = 0; layer < 8; ++layer) {
+    for (Qubit q = 0; q < n; ++q) {
+      c.add_gate(GateId::kRy, {q}, {0});
+      const auto t = c.add_parameter("t" + std::to_string(c.parameters().size()));
+      c.set_affine(c.ops().size() - 1, 0, {0, {{t, 1}}});
+    }
+    for (Qubit q = 0; q + 1 < n; ++q) c.add_gate(GateId::kCx, {q, q + 1});
+  }
+  std::size_t greedy = 0;
+  for (const Stretch& stretch : make_stretches(lower(c), 2, 3).list) {
+    const std::vector<bool> is_read(stretch.actions.angles.size(), true);
+    greedy += make_passes(stretch.actions, 3, 11, is_read, {.searches = false}).passes.size();
+  }
+  on_ranks(4, [&](const std::shared_ptr<runtime::Ranks>& joined) {
+    const std::string text = SharedState(c, {}, {Precision::kDouble, 1, 11}, joined).explain();
+    std::size_t passes = 0;
+    std::sscanf(text.substr(text.find(": ") + 2).c_str(), "%zu passes", &passes);
+    EXPECT_GT(passes, 0u) << text;
+    EXPECT_LE(passes, greedy);
   });
 }
 

@@ -30,7 +30,7 @@ class Scheduler {
     out_.lane_bits = lane_bits;
     out_.row_bits = std::min(row_bits, out_.num_wires - lane_bits);
     all_ = low_mask(out_.num_wires);
-    zeros_ = all_ & ~low_mask(lane_bits);
+    zeros_ = options.from_zero ? all_ & ~low_mask(lane_bits) : 0;
     always_ = low_mask(std::min(lane_bits + kKeptLowWires, out_.num_wires));
   }
 

@@ -91,7 +91,8 @@ constexpr int kLeastSearchedWires = 22;
 struct PassOptions {
   std::size_t most_cost = kAnyLength;  ///< of a pass, a rotation or matrix counting 4, others 1
   int least_wires = 0;                 ///< of the state, whose further wires stay |0>
-  bool searches = true;  ///< of kLeastSearchedWires or more, for less than a greedy plan moves
+  bool searches = true;   ///< of kLeastSearchedWires or more, for less than a greedy plan moves
+  bool from_zero = true;  ///< whether it begins in |0...0>: otherwise all amplitudes are moved
 };
 
 /// Of a state by itself (lane_bits > 0) or of batches; `row_bits` of a tile at most. Angles for which
