@@ -166,7 +166,8 @@ class TcpRanks final : public Ranks {
     const double farewell_s = waited_in_vain_ ? 3 * TcpWatch::kAnswer_s : kFarewellS;
     while (timer.elapsed_s() < farewell_s && !is_alone()) usleep(20'000);
     if (rank_ > 1) std::_Exit(word.code);  // rank 1 speaks where rank 0 does not
-    return waited_in_vain_ && !is_alone() ? silence_of(name(0)) : message;
+    // whom this one waits for may wait for rank 0 in turn, and only that would know
+    return waited_in_vain_ && !watch_->root_is_gone() ? silence_of(name(0)) : message;
   }
 
   void abort(int code) noexcept override {
