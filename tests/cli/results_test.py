@@ -2,7 +2,9 @@
 """What `tilewave run`, `info`, `bench` and `help` print."""
 import json
 import math
+import os
 import struct
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -63,6 +65,15 @@ for precision, kind, size in (("double", "<c16", "d"), ("single", "<c8", "f")):
         values = struct.unpack("<16" + size, data[-16 * struct.calcsize(size):])
         c.check(values[2] == 1 and sum(abs(v) for v in values) == 1, f"values {values}")
         c.check(list(Path(folder).iterdir()) == [path], "nothing is left behind")
+        if precision == "double":  # of repeated runs the last one writes, once
+            path.unlink()
+            os.mkfifo(path)
+            reader = subprocess.Popen(["cat", path], stdout=subprocess.PIPE)
+            try:
+                done = tilewave("run", "FILE", "--state", path, "--repeat", "3", text=flip, limit_s=20)
+                c.check(done.code == 0 and reader.communicate(timeout=10)[0] == data, f"a state of repeated runs: {done.err}")
+            finally:
+                reader.kill()
 
 # text
 done = tilewave("run", BELL, "--seed", "1", "--shots", "100")

@@ -91,7 +91,7 @@ with tempfile.TemporaryDirectory() as folder:
     for rank, sig, env, words in ((2, signal.SIGKILL, {}, "rank 2 (process"), (0, signal.SIGKILL, {}, "rank 0 (process"),
                                   *((stopped, signal.SIGSTOP, env, f"rank {stopped} (process") for stopped in (0, 2)
                                     for env in ({}, {"TILEWAVE_TIMEOUT_S": "3"}))):
-        processes = start_by_variables(4, "run", long, "--shots", 10, env=env)
+        processes = start_by_variables(4, "run", long, "--shots", 10, "--repeat", 10000, env=env)
         time.sleep(2 * PATIENCE)
         os.kill(processes[rank].pid, sig)
         victim = processes.pop(rank)

@@ -193,6 +193,7 @@ void run(RunFlags& flags) {
   options.keeps_device_memory = repeat > 1;  // with the programs of the passes
   simulate::Result result;
   for (std::uint64_t k = 0; k < repeat; ++k) {
+    options.writes_state = k + 1 == repeat;
     result = simulate::simulate(circuit, options);
     if (repeat == 1) break;
     const simulate::Timings& t = result.timings;
@@ -261,7 +262,8 @@ void add_run_command(CLI::App& app) {
                 "how much planning the run is worth: auto (default), once, repeated (a plan that "
                 "is searched for) or best (and kernels of its own, on one GPU)");
   c->add_option("--repeat", flags->repeat,
-                "run so often and print the times of each; answers are those of the last run");
+                "run so often and print the times of each; answers and files are those of the last "
+                "run");
   c->add_option("--engine", flags->engine,
                 "auto (default): stabilizer for counts of circuits of Clifford gates and few "
                 "others above 20 qubits; statevector or stabilizer; with --noise the cheapest of "

@@ -130,7 +130,7 @@ void Collector::operator()(const Leaf& leaf) {
     timed(
         "sample", [&] { count(leaf); },
         rates_of(state).sample_s(bytes_of(state), leaf.shots.size()));
-  if (!options_.state_path.empty()) {
+  if (!options_.state_path.empty() && options_.writes_state) {
     timed("write state", [&] {
       result_.state_error =
           write_state(state, options_.state_path, options_.distribution.is_root());

@@ -57,7 +57,8 @@ struct Options {
   bool probabilities = false;
   std::vector<circuit::Qubit> probability_qubits;  ///< empty: all; otherwise jointly too
   circuit::WidePauliSum observables;
-  std::string state_path;  ///< .npy file for the final state; empty: none
+  std::string state_path;    ///< .npy file for the final state; empty: none
+  bool writes_state = true;  ///< false in a run that is repeated: the last one writes the file
 
   bool explain = false;       ///< fill Result::plan.text
   bool dry_run = false;       ///< stop after planning
