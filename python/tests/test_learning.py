@@ -124,3 +124,40 @@ def test_jax():
         call(values[:, 1:])
     with pytest.raises(TypeError):
         jax.jvp(call, (values,), (values,))
+
+
+def test_jax_starts_from_states():
+    jax = pytest.importorskip("jax")
+    jax.config.update("jax_enable_x64", True)
+    import jax.numpy as jnp
+    from tilewave.jax import function
+    f = classifier().compile(["Z0", "X1 X2", "Y3"])
+    call, size = function(f), 2**f.num_qubits
+    rng = np.random.default_rng(3)
+    values, weights = rng.normal(size=(4, f.num_parameters)), np.arange(1, 4)
+    states = rng.normal(size=(4, size)) + 1j * rng.normal(size=(4, size))
+    states /= np.linalg.norm(states, axis=1, keepdims=True)
+
+    def loss(v, start):
+        return jnp.sum(call(v, start) * weights)
+
+    for v, start in ((values[0], states[0]), (values, states[0]), (values, states), (values[0], states)):
+        expected = f.vjp(v, np.broadcast_to(weights, f.expectation(v, initial_state=start).shape), initial_state=start)
+        if expected.ndim > v.ndim:
+            expected = expected.sum(axis=0)
+        np.testing.assert_allclose(call(v, start), f.expectation(v, initial_state=start), atol=1e-14)
+        np.testing.assert_allclose(jax.jit(jax.grad(loss))(v, start), expected, atol=1e-13)
+    # vmap over values, over states, and over both
+    np.testing.assert_allclose(jax.vmap(call, (0, None))(values, states[1]), f.expectation(values, initial_state=states[1]), atol=1e-14)
+    np.testing.assert_allclose(jax.vmap(call, (None, 0))(values[1], states), f.expectation(values[1], initial_state=states), atol=1e-14)
+    each = f.vjp(values, np.broadcast_to(weights, (4, 3)), initial_state=states)
+    np.testing.assert_allclose(jax.jit(jax.vmap(jax.grad(loss)))(values, states), each, atol=1e-13)
+    np.testing.assert_allclose(jax.vmap(jax.grad(loss), (None, 0))(values[0], states),
+                               f.vjp(np.tile(values[0], (4, 1)), np.broadcast_to(weights, (4, 3)), initial_state=states), atol=1e-13)
+    np.testing.assert_allclose(jax.jacrev(call)(values[0], states[0]), f.jacobian(values[0], initial_state=states[0]), atol=1e-13)
+    # what is not there
+    with pytest.raises(ValueError, match="derivatives by the amplitudes of initial_state"):
+        jax.grad(lambda x: call(values[0], x * states[0]).sum())(1.0)
+    for wrong in (states[:3], states[:, 1:], states[None]):
+        with pytest.raises(ValueError, match="initial_state has the shape"):
+            call(values, wrong)
