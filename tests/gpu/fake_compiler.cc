@@ -1,7 +1,9 @@
 // A library with the functions of NVRTC that the program uses, for tests of what is around a
-// compiler: "machine code" is the source, after a second where it says "slow", and none where it
-// says "wrong". As the real one, it has objects from when it first compiles, and first finds an error,
+// compiler: "machine code" is the source, after a second where it says "slow", none where it says
+// "wrong", and an ELF file with 2 MiB of a function "kernel" where it says "long". As the real one, it has objects from when it first compiles, and first finds an error,
 // to the end of the process, without which it cannot go on compiling.
+#include <elf.h>
+
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -16,6 +18,25 @@ struct Program {
   std::string source;
   bool says(const char* word) const { return source.find(word) != std::string::npos; }
   std::string log() const { return says("wrong") ? "a word that does not belong here" : ""; }
+  std::string binary() const { return says("long") ? long_code() : source; }
+
+  static std::string long_code() {
+    static constexpr char kNames[] = "\0.text.kernel\0.shstrtab";
+    Elf64_Ehdr header{};
+    std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+    header.e_shoff = sizeof header;
+    header.e_shnum = 2;
+    header.e_shstrndx = 1;
+    Elf64_Shdr sections[2]{};
+    sections[0].sh_name = 1;
+    sections[0].sh_size = 2 << 20;  // said, not there
+    sections[1].sh_name = 14;
+    sections[1].sh_offset = sizeof header + sizeof sections;
+    sections[1].sh_size = sizeof kNames;
+    std::string all(reinterpret_cast<const char*>(&header), sizeof header);
+    all.append(reinterpret_cast<const char*>(sections), sizeof sections);
+    return all.append(kNames, sizeof kNames);
+  }
 };
 
 std::atomic<bool> is_gone = false;
@@ -58,11 +79,12 @@ int nvrtcGetProgramLog(Program* program, char* log) {
   return 0;
 }
 int nvrtcGetCUBINSize(Program* program, std::size_t* size) {
-  *size = program->source.size();
+  *size = program->binary().size();
   return 0;
 }
 int nvrtcGetCUBIN(Program* program, char* binary) {
-  std::memcpy(binary, program->source.data(), program->source.size());
+  const std::string made = program->binary();
+  std::memcpy(binary, made.data(), made.size());
   return 0;
 }
 

@@ -122,6 +122,28 @@ TEST(JitCache, says_why_there_is_none) {
   EXPECT_NE(cache->why_not(*refused), "");
 }
 
+// So that whoever asked may write it again; the next process knows it from the folder.
+TEST(JitCache, tells_code_that_is_too_long_from_what_does_not_compile) {
+  JitCache* const cache = JitCache::of_process();
+  ASSERT_TRUE(cache);
+  Device device;
+  const ScopedDriver scope(&device);
+  static const KernelKind wide{{}, "kernel", 2 << 20}, other_name{{}, "another", 1 << 20};
+  const auto longer = cache->entry(kKind, "a long source", hopper());
+  EXPECT_FALSE(JitCache::is_too_long(*longer)) << "not known yet";
+  const auto fits = cache->entry(wide, "a long source of a kind that may be", hopper());
+  const auto nameless = cache->entry(other_name, "a long source of another name", hopper());
+  const auto wrong = cache->entry(kKind, "wrong all over", hopper());
+  for (const auto& entry : {longer, fits, nameless, wrong}) cache->request(*entry);
+  cache->wait();
+  EXPECT_TRUE(JitCache::is_too_long(*longer));
+  EXPECT_NE(cache->why_not(*longer).find("longer than the instruction cache"), std::string::npos);
+  EXPECT_EQ(cache->function(*longer), nullptr);
+  for (const auto& entry : {fits, nameless, wrong}) EXPECT_FALSE(JitCache::is_too_long(*entry));
+  EXPECT_EQ(cache->function(*fits), &device);
+  EXPECT_NE(cache->why_not(*wrong), "");
+}
+
 // A loop over angles may write a new program in every round.
 TEST(JitCache, programs_that_nobody_asks_for_are_forgotten) {
   JitCache* const cache = JitCache::of_process();

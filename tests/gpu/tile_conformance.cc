@@ -163,7 +163,7 @@ void run_compiled(PassKind kind, int num_seeds, std::set<std::uint32_t>& kinds) 
       tile::TilePass program =
           tile::lower_pass(plan, 0, shape, limits, 1 + seed % 4, seed % 6 != 4);
       std::optional<tile::JitSource> source =
-          tile::jit_source(program, launchers[k].blocks(program.frame.op_set));
+          tile::jit_source(program, launchers[k].blocks(program.frame.op_set), seed % 3);
       if (!source) continue;
       tile::add_kinds(program, kinds);
       auto entry = cache->entry(cuda::pass_kernels(), source->text, device);

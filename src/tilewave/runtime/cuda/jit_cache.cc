@@ -262,6 +262,10 @@ std::string JitCache::why_not(const Entry& entry) const {
   return entry.stage_.load(std::memory_order_acquire) == Entry::Stage::kNone ? entry.why_ : "";
 }
 
+bool JitCache::is_too_long(const Entry& entry) {
+  return entry.stage_.load(std::memory_order_acquire) == Entry::Stage::kNone && entry.is_too_long_;
+}
+
 std::string JitCache::refusal() const {
   const std::lock_guard lock(mutex_);
   return refusal_;
@@ -317,7 +321,10 @@ void JitCache::make(Entry& entry) {
     kept_kernels().keep(identity, *kept);
   }
   std::string binary = std::move(*kept);
-  if (binary.empty()) entry.why_ = "the code is longer than the instruction cache";
+  if (binary.empty()) {
+    entry.why_ = "the code is longer than the instruction cache";
+    entry.is_too_long_ = true;
+  }
   entry.binary_ = std::move(binary);
   entry.stage_.store(entry.binary_.empty() ? Stage::kNone : Stage::kMade,
                      std::memory_order_release);

@@ -65,6 +65,7 @@ class JitCache {
     std::string binary_;                           // while kMade
     std::atomic<const void*> function_ = nullptr;  // once kLoaded
     std::string why_;                              // kNone
+    bool is_too_long_ = false;                     // kNone
   };
 
   /// The one of the process, which waits at its end for kernels that are being compiled. Null where
@@ -93,6 +94,8 @@ class JitCache {
   void request(Entry& entry);
   /// Why there is none and will be none; empty otherwise.
   std::string why_not(const Entry& entry) const;
+  /// There is none because its machine code came out too long: another source may do.
+  static bool is_too_long(const Entry& entry);
   /// What the compiler said of the first source that it refused, which is a defect of this program;
   /// empty where it took all.
   std::string refusal() const;

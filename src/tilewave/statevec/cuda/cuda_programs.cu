@@ -70,11 +70,17 @@ bool CudaState<T>::may_compile(const Pass& pass) const {
 template <class T>
 CudaState<T>::Kernel CudaState<T>::kernel_of(const tile::TilePass& program, const Pass& pass) {
   if (!may_compile(pass)) return {};
-  std::optional<tile::JitSource> source =
-      tile::jit_source(program, launcher_of(pass).blocks(program.frame.op_set));
-  if (!source) return {};
-  return {JitCache::of_process()->entry(pass_kernels(), source->text, info_),
-          std::move(source->numbers)};
+  const int blocks = launcher_of(pass).blocks(program.frame.op_set);
+  JitCache* const cache = JitCache::of_process();
+  for (int shortenings = 0; shortenings <= tile::kJitMostShortenings; ++shortenings) {
+    std::optional<tile::JitSource> source = tile::jit_source(program, blocks, shortenings);
+    if (!source) break;
+    std::shared_ptr<JitCache::Entry> entry = cache->entry(pass_kernels(), source->text, info_);
+    if (JitCache::is_too_long(*entry)) continue;
+    if (shortenings > 0) cache->request(*entry);  // the longer one was worth it
+    return {std::move(entry), std::move(source->numbers)};
+  }
+  return {};
 }
 
 template <class T>
@@ -113,10 +119,17 @@ void CudaState<T>::for_each_step(const ProgramStore::Plan& programs, const Plan&
   std::shared_ptr<JitCache::Entry> next;  // what is not made yet
   if (pass < programs.compiled.size() && !programs.compiled[pass].empty()) {
     kernels = kernels_of(programs.compiled[pass]);
+    bool any_without = false;  // since all its sources were too long
     for (const Kernel& kernel : kernels) {
+      any_without = any_without || !kernel.entry;
       if (kernel.entry && !JitCache::of_process()->function(*kernel.entry)) next = kernel.entry;
     }
-    if (!next) steps = &programs.compiled[pass];
+    if (any_without) {
+      next = nullptr;
+      kernels.clear();
+    } else if (!next) {
+      steps = &programs.compiled[pass];
+    }
   }
   if (next || kernels.empty()) kernels = kernels_of(*steps);
   for (std::size_t k = 0; k < steps->size(); ++k) {
@@ -211,22 +224,47 @@ void CudaState<T>::prepare(const Plan& plan, bool waits) {
   use_device();
   JitCache* const cache = JitCache::of_process();
   const std::uint64_t key = fingerprint(plan);
-  if (Workspace::Lease lease(*workspace_, stream_); !workspace_->store().is_prepared(key)) {
-    ProgramStore::Plan programs;
-    for (std::size_t first = 0; first < plan.passes.size(); first += at_once()) {
-      const std::size_t last = std::min(first + at_once(), plan.passes.size());
-      lower_well(plan, first, last, tile::kTriesAhead, programs);
-      for (std::size_t p = first; p < last; ++p) {
-        for (const tile::TilePass& program : programs.compiled[p]) {
-          const Kernel kernel = kernel_of(program, plan.passes[p]);
-          if (kernel.entry) cache->request(*kernel.entry);
-        }
-      }
-    }
-    workspace_->store().keep(key, std::move(programs), plan.passes.size(), true);
-    lowered_.key = 0;
+  std::shared_ptr<const ProgramStore::Plan> kept;
+  {
+    Workspace::Lease lease(*workspace_, stream_);
+    if (!workspace_->store().is_prepared(key)) prepare_programs(plan, key);
+    kept = workspace_->store().find(key);
   }
-  if (cache && waits) cache->wait();
+  if (!cache || !waits) return;
+  cache->wait();
+  for (int k = 0; kept && k < tile::kJitMostShortenings; ++k) {  // the code of some is too long
+    if (!request_kernels(plan, *kept, 0)) break;
+    cache->wait();
+  }
+}
+
+template <class T>
+void CudaState<T>::prepare_programs(const Plan& plan, std::uint64_t key) {
+  ProgramStore::Plan programs;
+  for (std::size_t first = 0; first < plan.passes.size(); first += at_once()) {
+    const std::size_t last = std::min(first + at_once(), plan.passes.size());
+    lower_well(plan, first, last, tile::kTriesAhead, programs);
+    request_kernels(plan, programs, first);
+  }
+  workspace_->store().keep(key, std::move(programs), plan.passes.size(), true);
+  lowered_.key = 0;
+}
+
+template <class T>
+bool CudaState<T>::request_kernels(const Plan& plan, const ProgramStore::Plan& programs,
+                                   std::size_t first) {
+  JitCache* const cache = JitCache::of_process();
+  bool any = false;
+  for (std::size_t p = first; p < programs.compiled.size(); ++p) {
+    for (const tile::TilePass& program : programs.compiled[p]) {
+      const Kernel kernel = kernel_of(program, plan.passes[p]);
+      if (!kernel.entry || cache->function(*kernel.entry) || !cache->why_not(*kernel.entry).empty())
+        continue;
+      cache->request(*kernel.entry);
+      any = true;
+    }
+  }
+  return any;
 }
 
 template <class T>

@@ -134,10 +134,12 @@ void CudaState<T>::set_amplitudes(std::span<const cplx> amplitudes) {
 template <class T>
 bool CudaState<T>::has_new_kernels() const {
   JitCache* const cache = JitCache::of_process();
-  return cache && std::any_of(lowered_.steps.begin(), lowered_.steps.end(),
-                              [&](const LoweredPlan::Step& step) {
-                                return !step.kernel && step.jit && cache->function(*step.jit);
-                              });
+  return cache &&
+         std::any_of(lowered_.steps.begin(), lowered_.steps.end(),
+                     [&](const LoweredPlan::Step& step) {
+                       return !step.kernel && step.jit &&
+                              (cache->function(*step.jit) || JitCache::is_too_long(*step.jit));
+                     });
 }
 
 template <class T>

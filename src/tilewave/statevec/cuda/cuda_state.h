@@ -110,6 +110,10 @@ class CudaState final : public State {
   /// Writes passes of a plan that runs again in more ways, while the device is busy with it.
   /// Whether any became better.
   bool refine(const Plan& plan, std::uint64_t key);
+  /// The programs of all passes as good as they become, for prepare().
+  void prepare_programs(const Plan& plan, std::uint64_t key);
+  /// Compiles the kernels that programs of passes from `first` on lack. Whether there are any.
+  bool request_kernels(const Plan& plan, const ProgramStore::Plan& programs, std::size_t first);
   /// What runs a program; no entry: there is no kernel and will be none.
   struct Kernel {
     std::shared_ptr<JitCache::Entry> entry;
@@ -129,9 +133,10 @@ class CudaState final : public State {
   }
   /// Sets what the programs of a pass that has run were predicted to take, and their terms.
   void predict_step(const Plan& plan, std::size_t pass, bool wants_terms, StepTime& step) const;
-  /// Of the kernel of a program; null where the interpreter does as well.
+  /// Of the kernel of a program; none where the interpreter does as well. Where the code of one came
+  /// out too long, one of a shorter source, which is compiled at once.
   Kernel kernel_of(const tile::TilePass& program, const Pass& pass);
-  /// Kernels that steps wait for are made.
+  /// Kernels that steps wait for are made, or others are to be made instead.
   bool has_new_kernels() const;
   /// What the last pass of a run sums up as it stores, see PassArguments.
   struct TileSums {

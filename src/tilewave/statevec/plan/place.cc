@@ -19,6 +19,7 @@
 #include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
 #include "tilewave/statevec/plan/pass_price.h"
+#include "tilewave/statevec/plan/pass_rows.h"
 #include "tilewave/statevec/plan/phase_state.h"
 #include "tilewave/statevec/plan/search.h"
 
@@ -59,7 +60,7 @@ class Placer {
 
   Plan run(std::vector<WirePass> passes) {
     passes = limited(std::move(passes));
-    choose_rows(passes);
+    choose_rows(passes, in_, n_, options_.cost);
     for (std::size_t k = 0; k < passes.size(); ++k) {
       const bool last = k + 1 == passes.size();
       add_pass(passes[k], last ? 0 : passes[k + 1].row, last);
@@ -77,35 +78,6 @@ class Placer {
                           options_.rewrites.forces(Rewrite::kSplit));
     if (passes.size() > before) plan_.rewrites.add(Rewrite::kSplit);
     return passes;
-  }
-
-  // How many matrices of a pass have each wire among their targets.
-  std::vector<int> matrices_on(const WirePass& pass) const {
-    std::vector<int> count(n_);
-    for (const std::uint32_t k : pass.actions) {
-      const Action& a = in_.actions[k];
-      if (a.kind != ActionKind::kMatrix) continue;
-      for (int t = 0; t < a.num_targets; ++t) ++count[a.targets[t]];
-    }
-    return count;
-  }
-
-  // Factors of matrices are slower on bits inside vectors: of the wires that two passes share, those
-  // with the fewest matrices in the second go to its row.
-  void choose_rows(std::vector<WirePass>& passes) const {
-    if (options_.cost.factored_share == 1) return;
-    for (std::size_t k = 1; k < passes.size(); ++k) {
-      WirePass& pass = passes[k];
-      const std::vector<int> count = matrices_on(pass);
-      if (std::ranges::all_of(count, [](int c) { return c == 0; })) continue;
-      std::vector<int> shared;
-      for_each_bit(pass.active & passes[k - 1].active, [&](int w) { shared.push_back(w); });
-      std::ranges::stable_sort(
-          shared, {}, [&](int w) { return std::pair(count[w], !(passes[k - 1].row >> w & 1)); });
-      const int row = std::popcount(pass.row);
-      pass.row = 0;
-      for (int r = 0; r < row; ++r) pass.row |= bit(shared[r]);
-    }
   }
 
   Plan end() {
@@ -350,7 +322,7 @@ Plan Placer::run_segments(const std::vector<Need>& needs, std::vector<Segment> s
         defer_passes(needs, limits, row_, s, choice.forces(Rewrite::kDeferred), segments, passes))
       plan_.rewrites.add(Rewrite::kDeferred);
     passes = limited(std::move(passes));
-    choose_rows(passes);
+    choose_rows(passes, in_, n_, options_.cost);
     Handover over;
     if (!last_segment && !passes.empty() && choice.allows(Rewrite::kHandedOver)) {
       over = hand_over(needs, segment, segments[s + 1], row_, passes.back());

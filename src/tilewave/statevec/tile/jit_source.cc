@@ -17,16 +17,17 @@ namespace tilewave::statevec::tile {
 namespace {
 
 /// Of machine code, by prediction, beyond which operations share it.
-int most_code_bytes(const Shape& shape) {
+int most_code_bytes(const Shape& shape, int shortenings) {
   const bool is_double = shape.precision == Precision::kDouble;
-  return !is_double         ? kJitSingleCodeBytes
-         : shape.block_bits ? kJitWideCodeBytes
-                            : kJitDoubleCodeBytes;
+  const int bytes = !is_double         ? kJitSingleCodeBytes
+                    : shape.block_bits ? kJitWideCodeBytes
+                                       : kJitDoubleCodeBytes;
+  return bytes - shortenings * (bytes / 8);
 }
 
 class Writer {
  public:
-  explicit Writer(const TilePass& pass)
+  explicit Writer(const TilePass& pass, int shortenings = 0)
       : pass_(pass), frame_(pass.frame), number_bytes_(amplitude_bytes(pass.shape.precision) / 2) {
     const Operations operations(pass_);
     exchanges_.push_back(first_phase());
@@ -88,9 +89,10 @@ class Writer {
       if (op.word.then_lift()) emit_lift((code - kTauOne) % kMaxRegisterBits, 16);
     });
     const bool is_double = pass_.shape.precision == Precision::kDouble;
-    const int most = most_code_bytes(pass_.shape);
-    shared_ = code_blocks(kinds_, places_, bytes, most - kJitFrameBytes,
-                          (is_double ? most : kJitSharedSingleCodeBytes) - kJitFrameBytes);
+    const int most = most_code_bytes(pass_.shape, shortenings);
+    const int most_shared = is_double ? most : std::min(most, kJitSharedSingleCodeBytes);
+    shared_ =
+        code_blocks(kinds_, places_, bytes, most - kJitFrameBytes, most_shared - kJitFrameBytes);
     if (shared_ && shared_->blocks.size() > 1 && diverges) shared_.reset();
     if (!shared_) return;
     end_basic_blocks(bytes, is_exchange);
@@ -374,9 +376,9 @@ bool may_be_compiled(const TilePass& pass) {
 
 }  // namespace
 
-std::optional<JitSource> jit_source(const TilePass& pass, int blocks) {
+std::optional<JitSource> jit_source(const TilePass& pass, int blocks, int shortenings) {
   if (!may_be_compiled(pass)) return std::nullopt;
-  return Writer(pass).write(blocks);
+  return Writer(pass, shortenings).write(blocks);
 }
 
 int jit_steps(const TilePass& pass) { return may_be_compiled(pass) ? Writer(pass).num_steps() : 0; }

@@ -24,8 +24,9 @@ struct JitSource {
 /// None for programs whose code is longer than the instruction cache holds (tile_tuning.h), even
 /// where equal operations share it; operations that some threads of a warp do not take part in
 /// share none. None for matrices of two qubits in double precision. `blocks`: blocks of threads
-/// that share a multiprocessor.
-std::optional<JitSource> jit_source(const TilePass& pass, int blocks);
+/// that share a multiprocessor. `shortenings`: how often the code came out longer than predicted;
+/// more operations share it then, up to kJitMostShortenings.
+std::optional<JitSource> jit_source(const TilePass& pass, int blocks, int shortenings = 0);
 
 /// Runs of code one after the other in such a kernel: 1 where operations share none, 0 where there
 /// is no kernel.

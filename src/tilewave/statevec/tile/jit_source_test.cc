@@ -188,6 +188,13 @@ TEST(JitSource, long_passes_share_code_and_matrices_of_double_precision_have_non
   EXPECT_FALSE(jit_source(lower_pass(volume, 0, twice), 3));
 }
 
+int num_jumps(const JitSource& source) {
+  int jumps = 0;
+  for (std::size_t at = 0; (at = source.text.find("; goto block_", at)) != std::string::npos; ++at)
+    ++jumps;
+  return jumps;
+}
+
 // Jumps between operations that share code are counted; code that fits has none.
 TEST(JitSource, steps_are_the_runs_of_code) {
   const Plan ising = plan_of("ising", 26, Precision::kSingle);
@@ -197,10 +204,7 @@ TEST(JitSource, steps_are_the_runs_of_code) {
     const TilePass pass = lower_pass(ising, p, shape, chunk_limits(shape), 3, true);
     const auto source = jit_source(pass, 2);
     ASSERT_TRUE(source);
-    int jumps = 0;
-    for (std::size_t at = 0; (at = source->text.find("; goto block_", at)) != std::string::npos;
-         ++at)
-      ++jumps;
+    const int jumps = num_jumps(*source);
     EXPECT_EQ(jit_steps(pass), jumps + 1);
     most = std::max(most, jumps);
   }
@@ -208,6 +212,35 @@ TEST(JitSource, steps_are_the_runs_of_code) {
   const Plan volume = plan_of("quantum_volume", 16, Precision::kDouble);
   const Shape twice{13, 5, 3, Precision::kDouble, 1};
   EXPECT_EQ(jit_steps(lower_pass(volume, 0, twice)), 0) << "matrices of two qubits";
+}
+
+// What came out too long is written again so that more operations share code; what is short as it is
+// stays so.
+TEST(JitSource, shortened_passes_share_more_code) {
+  const Plan ising = plan_of("ising", 26, Precision::kSingle);
+  const Shape shape{13, 5, 4, Precision::kSingle};
+  int changed = 0, unchanged = 0;
+  for (std::size_t p = 0; p < ising.passes.size(); ++p) {
+    const TilePass pass = lower_pass(ising, p, shape, chunk_limits(shape), 3, true);
+    const auto longest = jit_source(pass, 2);
+    ASSERT_TRUE(longest);
+    std::string text = longest->text;
+    int jumps = num_jumps(*longest);
+    for (int shortenings = 1; shortenings <= kJitMostShortenings; ++shortenings) {
+      const auto shorter = jit_source(pass, 2, shortenings);
+      if (!shorter) break;
+      if (shorter->text == text) {
+        ++unchanged;
+        continue;
+      }
+      ++changed;
+      EXPECT_GT(num_jumps(*shorter), jumps) << "pass " << p;
+      text = shorter->text;
+      jumps = num_jumps(*shorter);
+    }
+  }
+  EXPECT_GT(changed, 0);
+  EXPECT_GT(unchanged, 0);
 }
 
 // Threads that part at a controlled operation must not meet different barriers.

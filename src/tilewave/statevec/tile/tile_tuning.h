@@ -130,6 +130,8 @@ inline int code_bytes(std::uint32_t code) {
 /// bytes of a pair that some threads exchange, and of what such an operation has besides.
 inline constexpr int kJitSingleCodeBytes = 108 << 10, kJitWideCodeBytes = 108 << 10,
                      kJitDoubleCodeBytes = 132 << 10, kJitMostCodeBytes = 150 << 10;
+/// How often a kernel whose code comes out too long is written again, for an eighth less each time.
+inline constexpr int kJitMostShortenings = 2;
 inline constexpr int kJitFrameBytes = 16 << 10;
 /// What code is shortened to in single precision once its operations share it.
 inline constexpr int kJitSharedSingleCodeBytes = 100 << 10;
