@@ -235,6 +235,7 @@ def test_errors():
             (text.format("z(q[4])"), {"t": 1.0}, 0, ValueError, "not declared"),
             (text.format("w(q[0])"), {"t": 1.0}, 0, ValueError, "not understood"),
             (text.format("hermitian([[0, 1], [0, 0]]) q[0]"), {"t": 1.0}, 0, ValueError, "not Hermitian"),
+            (text.format("z(q[0])").replace(") t\n", ") u\n"), {"t": 1.0}, 0, ValueError, "by 'u': the program has no such input, it has t"),
             (text.format("z(q[0])").replace("rx(t)", "if (t > 0) rx(t)"), {"t": 1.0}, 0, ValueError, "without control flow"),
             ("OPENQASM 3.0; qubit[1] q; h q[0];", {}, 0, ValueError, "Result types must be specified"),
             ("OPENQASM 3.0; qubit[1] q; h q[0]; reset q[0];\n#pragma braket result state_vector\n", {}, 0, ValueError,

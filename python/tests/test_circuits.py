@@ -378,6 +378,8 @@ def test_observables_without_terms(observable):
     (lambda: tw.Circuit(1, 1).x(0).c_if(0, -1), ValueError, "^c_if: value is -1: give a whole number, 0 or more$"),
     (lambda: tw.Circuit(1, 1).x(0).c_if(0, 2.5), ValueError, "^c_if: value is 2.5: give"),
     (lambda: tw.Circuit(2).gate("x", 0, controls=1, control_values=-1), ValueError, "^gate: control_values is -1: give a whole"),
+    (lambda: tw.Circuit(2).gate("x", 0, controls=1, control_values=2), ValueError, "^gate: control_values is 2: there is 1 control"),
+    (lambda: tw.Circuit(2).unitary(np.eye(2), 0, (), 1), ValueError, "^unitary: control_values is 1: there are 0 controls"),
     (lambda: tw.Circuit(2).unitary(np.eye(2), 0, 1, 2**70), ValueError, "^unitary: control_values is 11805.*: give a whole"),
     (lambda: tw.sample(tw.Circuit(1), 2**70), ValueError, "^at most 100000000 shots in one run: split them by seed$"),
     (lambda: tw.run(tw.Circuit(1), 2**70), ValueError, "^at most 100000000 shots in one run"),

@@ -49,6 +49,21 @@ def test_torch_derivatives():
         Layer(f, inputs=["y"])
 
 
+def test_torch_takes_whole_numbers_and_refuses_complex_ones():
+    torch = pytest.importorskip("torch")
+    from tilewave.torch import Layer, function
+    f = tw.Circuit(1).rx(tw.Parameter("a"), 0).rz(tw.Parameter("b"), 0).compile("Z0")
+    call = function(f)
+    expected = torch.tensor([np.cos(1), np.cos(2)], dtype=torch.get_default_dtype())
+    for values in (torch.tensor([[1, 0], [2, 1]]), [[1, 0], [2, 1]], torch.tensor([[1.0, 0], [2, 1]])):
+        torch.testing.assert_close(call(values), expected)
+    torch.testing.assert_close(call(torch.tensor([True, False])), expected[0])
+    layer = Layer(f, inputs=["a"])
+    torch.testing.assert_close(layer(torch.tensor([[1], [2]])), expected)
+    with pytest.raises(ValueError, match="values are complex"):
+        call(torch.tensor([1j, 2]))
+
+
 def test_torch_starts_from_data():
     torch = pytest.importorskip("torch")
     from tilewave.torch import Layer, function

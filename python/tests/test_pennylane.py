@@ -88,6 +88,45 @@ def test_other_operations_are_decomposed_or_taken_as_matrices():
         assert np.allclose(acted_on(dev, op), qml.matrix(op, wire_order=LABELS) @ before, atol=1e-12), op
 
 
+def test_batches_of_multi_rz_are_taken_apart():
+    x = np.array([0.3, 0.7, 1.9])
+    matrices = np.stack([qml.matrix(qml.RX(t, 0)) for t in x])
+
+    def beside_matrices(x):
+        qml.QubitUnitary(matrices, 0)
+        qml.Hadamard(1)
+        qml.MultiRZ(x, wires=[0, 1])
+        qml.adjoint(qml.MultiRZ(2 * x, wires=[1, 0]))
+        return qml.expval(qml.X(1)), qml.probs(wires=[0, 1])
+
+    def measures(x):
+        qml.Hadamard(0)
+        qml.MultiRZ(x, wires=[0, 1])
+        qml.Hadamard(0)
+        qml.measure(0)
+        return qml.expval(qml.Z(0))
+
+    for circuit in (beside_matrices, measures):
+        expected, found = (qml.QNode(circuit, qml.device(name, wires=3))(x) for name in ("default.qubit", "tilewave.qubit"))
+        for a, b in zip(*((e,) if not isinstance(e, (tuple, list)) else e for e in (expected, found))):
+            np.testing.assert_allclose(b, a, atol=1e-12)
+    shots = qml.set_shots(qml.QNode(measures, qml.device("tilewave.qubit", wires=3, seed=3)), 4000)(x)
+    np.testing.assert_allclose(shots, np.cos(x), atol=0.08)
+
+
+def test_observables_that_are_not_hermitian_are_refused():
+    def circuit(measured):
+        qml.RX(0.3, 0)
+        return measured()
+
+    for measured in (lambda: qml.expval(1j * qml.Z(0)), lambda: qml.var(1j * qml.Z(0)), lambda: qml.expval(qml.S(0)),
+                     lambda: qml.var(qml.T(0)), lambda: qml.expval(qml.Z(0) + 0.5j * qml.X(0)),
+                     lambda: qml.expval(qml.Hamiltonian([1j, 1], [qml.Z(0), qml.X(0)]))):
+        for shots in (None, 100):
+            with pytest.raises(ValueError, match="not Hermitian: the coefficient of"):
+                qml.set_shots(qml.QNode(circuit, qml.device("tilewave.qubit", wires=1)), shots)(measured)
+
+
 def test_batches_of_operations_that_hold_others():
     x = np.array([0.3, -1.1])
     for op in (qml.prod(qml.S("a"), qml.RX(x, 7)), qml.s_prod(1j, qml.RX(x, 7)), qml.PCPhase(x, 3, ["a", 7]),

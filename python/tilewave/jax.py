@@ -66,6 +66,8 @@ def function(compiled: CircuitFunction) -> Callable[..., Any]:
 
     def checked(values: Any, initial_state: Any = None) -> Any:
         values = jnp.asarray(values)
+        if jnp.issubdtype(values.dtype, jnp.complexfloating):
+            raise ValueError("values are complex: angles are real numbers")
         if not jnp.issubdtype(values.dtype, jnp.floating):
             values = values.astype(jnp.result_type(float))
         if values.ndim == 0 or values.shape[-1] != compiled.num_parameters:

@@ -44,6 +44,14 @@ def _array(tensor):
     return tensor.detach().to("cpu", torch.float64).numpy()
 
 
+def _real(values):
+    """A tensor of real numbers: whole ones become those of torch's default type."""
+    values = torch.as_tensor(values)
+    if values.is_complex():
+        raise ValueError("values are complex: angles are real numbers")
+    return values if values.is_floating_point() else values.to(torch.get_default_dtype())
+
+
 def _states(initial):
     if not isinstance(initial, torch.Tensor):
         return initial
@@ -57,7 +65,7 @@ def function(compiled: CircuitFunction) -> Callable[..., Any]:
     (without M for one observable). The backward pass is one run whatever M. With ``initial_state=`` it starts from a state
     [2^n], or from one for each set [B, 2^n] (of values [P] as well), by whose amplitudes it is not differentiated."""
     def expectation(values: Any, initial_state: Any = None) -> Any:
-        states = _states(initial_state)
+        states, values = _states(initial_state), _real(values)
         if states is not None and np.ndim(states) == 2 and values.ndim == 1:
             values = values.expand(len(states), -1)  # whose derivative is the sum
         return _Expectation.apply(values, compiled, states)
@@ -105,7 +113,7 @@ class Layer(torch.nn.Module):
         if inputs is None:
             out = call(self.weight[self._order], states)
             return out.reshape(lead + out.shape[1:]) if lead else out
-        rows = inputs.reshape(-1, self._num_inputs)
+        rows = _real(inputs).reshape(-1, self._num_inputs)
         weights = self.weight.expand(rows.shape[0], -1).to(rows.dtype)
         values = torch.cat([rows, weights], dim=1)[:, self._order]
         out = call(values, states)

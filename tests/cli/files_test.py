@@ -69,6 +69,17 @@ with tempfile.TemporaryDirectory() as name:
     link = folder / "link"
     link.symlink_to(circuit)
 
+    # bits of sweeps for as many shots as were measured
+    swept, bits = folder / "swept.stim", folder / "sweep.01"
+    swept.write_text("CX sweep[0] 0\nM 0\nDETECTOR rec[-1]\n")
+    (folder / "one.01").write_text("1\n0\n")
+    for number, words in ((1, "fewer"), (2, None), (3, "more")):
+        bits.write_text("1\n" * number)
+        done = tilewave("m2d", "--circuit", swept, "--in", folder / "one.01", "--in_format", "01", "--sweep", bits,
+                        "--sweep_format", "01")
+        c.check((done.code, done.err) == (0, "") if not words else done.code == 4 and f"there are {words} shots of sweep bits" in done.err,
+                f"{number} shots of sweep bits: {done.code} {done.err!r}")
+
     # an output that is an input, by any name
     for out in (circuit, link, folder / "." / circuit.name):
         refused(USAGE, "replace the input", "sample", "--in", circuit, "--out", out, keeps=[circuit])

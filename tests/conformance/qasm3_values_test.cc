@@ -143,7 +143,7 @@ TEST(Qasm3Values, angles_with_a_size_are_unsigned_integers) {
 TEST(Qasm3Values, integers_of_64_bits_are_unsigned_where_they_say_so) {
   const struct {
     const char* program;
-    const char* want;
+    std::string want;
   } cases[] = {
       {"uint[64] a = \"1111111111111111111111111111111111111111111111111111111111111111\";"
        "uint[64] two = 2; bit r = a > two; bit s = a / two == 9223372036854775807; bit t = a >> 63 "
@@ -154,6 +154,21 @@ TEST(Qasm3Values, integers_of_64_bits_are_unsigned_where_they_say_so) {
        "1 1 1 1"},
       {"int[8] a = 127; a = a + 1; bit r = a == -128; uint[8] b = 255; b += 1; bit s = b == 0;",
        "1 1"},
+      // beside an int, which cannot hold them
+      {"uint[64] h = 1; h = h << 63; bit r = h > 5; bit s = h < 0; bit t = h / 2 == "
+       "4611686018427387904; bit u = h % 10 == 8; bit v = h != 0;",
+       "1 1 1 0 1"},
+      {"bit[64] h = 0; h[63] = 1; bit r = h > 5; bit s = h < 0;", "0 1 1" + std::string(63, '0')},
+      {"uint[64] h = 1; bit[1] c; x q; c[0] = measure q; h = h << (62 + uint(c)); bit r = h > 5; "
+       "bit s = h < 0; bit t = h / 2 == 4611686018427387904; bit u = h % 10 == 8;",
+       "1 1 0 1 1"},
+      // of the longer one's size
+      {"uint[8] one = 1; uint[8] two = 2; bit r = one - two < 0; bit s = one - two == 255; "
+       "uint[4] x = 15; uint[4] y = 1; bit t = x + y == 0; bit u = (x << 1) == 14;",
+       "1 1 1 0"},
+      {"uint[4] x = 15; uint[8] y = 1; bit r = x + y == 16; bit s = x + 1 == 16; bit t = y - 2 < "
+       "0;",
+       "1 1 1"},
       {"bit r = 2 ** 62 == 4611686018427387904; bit s = (-2) ** 63 < 0; bit t = 1 ** 400 == 1;",
        "1 1 1"},
   };

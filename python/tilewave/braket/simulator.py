@@ -214,6 +214,10 @@ class _Parsed:
     def gradient(self, request: GradientRequest, inputs: list[float], how: Any) -> dict[str, Any]:
         """The expectation and its derivatives by the inputs: those by the angles, through the chain rule."""
         wanted = self.names if request.parameters is None else request.parameters
+        for name in wanted:
+            if name not in self.names:
+                raise ValueError(f"an adjoint gradient by '{name}': the program has no such input"
+                                 + (f", it has {', '.join(self.names)}" if self.names else ""))
         terms = _pauli_terms(request.terms, self.qubit_count)
         function = self.program.function(id(request), [terms], (how[0], "cpu", how[2]))
         expectations, by_angle = function.vjp(self.values(inputs)[None], np.ones((1, 1)), True)

@@ -248,6 +248,8 @@ class TilewaveSimulator(cirq.SimulatesSamples, cirq.SimulatesAmplitudes,
         """A result for each resolver; the circuit is converted once."""
         if not program.has_measurements():
             raise ValueError("Circuit has no measurements to sample.")
+        if repetitions < 0:
+            raise ValueError(f"repetitions={repetitions}: give 0 or more")
         if repetitions == 0:
             records = {cirq.measurement_key_name(op): np.empty([0, 1, 1])
                        for _, op, _ in program.findall_operations_with_gate_type(cirq.MeasurementGate)}
@@ -468,6 +470,9 @@ class TilewaveSimulator(cirq.SimulatesSamples, cirq.SimulatesAmplitudes,
         order = self._order(program, qubit_order)
         if isinstance(indexed_observables, dict):
             indexed = sorted((k, obs if isinstance(obs, list) else [obs]) for k, obs in indexed_observables.items())
+            for k, _ in indexed:
+                if not 0 <= k < len(program):
+                    raise ValueError(f"observables behind moment {k}: the circuit has the moments 0 to {len(program) - 1}")
         else:
             every = indexed_observables if isinstance(indexed_observables, list) else [indexed_observables]
             indexed = [(k, every) for k in range(len(program))]

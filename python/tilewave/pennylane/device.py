@@ -16,6 +16,7 @@ from pennylane.exceptions import DeviceError
 from pennylane.measurements import ExpectationMP, SampleMeasurement, StateMeasurement, StateMP, VarianceMP
 from pennylane.ops import CompositeOp, Conditional, MidMeasure, SparseHamiltonian, SymbolicOp
 from pennylane.operation import StatePrepBase
+from pennylane.pytrees import flatten, unflatten
 from pennylane.tape import QuantumScript
 from pennylane.transforms import broadcast_expand, defer_measurements
 
@@ -67,6 +68,20 @@ def _accepts_shots(mp):
 
 
 @qml.transform
+def _one_by_one(tape):
+    """A circuit for each member of a batch."""
+    tapes, gather = broadcast_expand(tape)
+    return [_of_one(own) for own in tapes], gather
+
+
+def _of_one(tape):
+    """Some operations (MultiRZ) still say that they are a batch after theirs is taken apart; those made anew do not."""
+    if tape.batch_size is None:
+        return tape
+    return tape.copy(operations=[op if op.batch_size is None else unflatten(*flatten(op)) for op in tape.operations])
+
+
+@qml.transform
 def _expand_what_is_no_angle(tape):
     """A batch whose members differ in more than the state they begin in and angles of gates is taken apart, and so are
     classical shadows and samples of circuits that measure in the middle or postselect, which may differ in number."""
@@ -74,11 +89,11 @@ def _expand_what_is_no_angle(tape):
         return (tape,), _first
     if any(is_shadow(mp) for mp in tape.measurements) or any(
             isinstance(op, MidMeasure) or (tape.shots and op.name == "Projector") for op in tape.operations):
-        return broadcast_expand(tape)
+        return _one_by_one(tape)
     first = 1 if tape.operations and isinstance(tape.operations[0], StatePrepBase) else 0
     if any(op.batch_size is not None and op.name == "BasisState" for op in tape.operations[:first]) or any(
             op.batch_size is not None and not gates.angles_only(op) for op in tape.operations[first:]):
-        return broadcast_expand(tape)
+        return _one_by_one(tape)
     return (tape,), _first
 
 
@@ -166,7 +181,7 @@ class TilewaveQubit(Device):
         if config.gradient_method == "adjoint":
             pipeline.add_transform(need_adjoint)
             if config.interface == qml.math.Interface.JAX_JIT:  # which takes whole Jacobians, of single circuits
-                pipeline.add_transform(broadcast_expand)
+                pipeline.add_transform(_one_by_one)
         return pipeline
 
     def supports_derivatives(self, execution_config: Optional[ExecutionConfig] = None,

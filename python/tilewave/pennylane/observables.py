@@ -20,15 +20,24 @@ def sentence_of(obs: Any) -> Optional[PauliSentence]:
     return getattr(obs, "pauli_rep", None)
 
 
+def real_of(coefficient: Any, what: Any) -> float:
+    """A coefficient of an observable. Raises ValueError for a complex one, whose observable is not Hermitian: it has no
+    real expectation value."""
+    value = complex(np.asarray(coefficient))
+    if abs(value.imag) > 1e-8 * max(abs(value.real), 1.0):
+        raise ValueError(f"the observable is not Hermitian: the coefficient of {what} is {value:.6g}; give its real and its "
+                         "imaginary part as two observables")
+    return value.real
+
+
 def terms_of(sentence: PauliSentence, wires: dict[Any, int], num_qubits: int) -> Terms:
-    """Real coefficients and masks; `wires` are the qubits of wires. Of a coefficient the real part counts, as PennyLane has
-    it."""
+    """Real coefficients and masks; `wires` are the qubits of wires."""
     x, z = np.zeros((len(sentence), num_qubits), bool), np.zeros((len(sentence), num_qubits), bool)
     for row, word in enumerate(sentence):
         for wire, letter in word.items():
             x[row, wires[wire]] = letter != "Z"
             z[row, wires[wire]] = letter != "X"
-    coefficients = np.array([complex(np.asarray(c)).real for c in sentence.values()], float)
+    coefficients = np.array([real_of(c, word) for word, c in sentence.items()], float)
     need_finite(coefficients)
     return coefficients, mask_words(x, num_qubits), mask_words(z, num_qubits)
 
@@ -61,7 +70,7 @@ class KnownObservables:
             return None
         if len(sentence) <= _MOST_COMPARED_TERMS:
             key: Any = is_variance, num_qubits, tuple(
-                (tuple((wires[wire], letter) for wire, letter in word.items()), complex(np.asarray(c)).real)
+                (tuple((wires[wire], letter) for wire, letter in word.items()), real_of(c, word))
                 for word, c in sentence.items())
         else:
             key = id(obs), num_qubits, tuple(wires[wire] for wire in obs.wires)

@@ -16,7 +16,7 @@ from pennylane.measurements import (ClassicalShadowMP, CountsMP, ExpectationMP, 
 from pennylane.ops import CompositeOp, LinearCombination, SProd, Sum
 from pennylane.pauli import PauliWord
 
-from .observables import sentence_of
+from .observables import real_of, sentence_of
 
 _ROTATIONS = {"X": ("h",), "Y": ("sdg", "h"), "Z": ()}
 
@@ -64,16 +64,18 @@ class ShotPlan:
         if mp.obs is None:
             wires = mp.wires or self.order
             return self._join(dict.fromkeys(wires, "Z"), _Whole(mp, self.order))
+        sentence = sentence_of(mp.obs)
+        for part, coefficient in (sentence or {}).items():
+            real_of(coefficient, part)
         if isinstance(mp, ExpectationMP):
-            sentence = sentence_of(mp.obs)
             if sentence is not None:
                 return self._sentence(sentence)
             if isinstance(mp.obs, (Sum, LinearCombination)):
                 coefficients, operands = mp.obs.terms()
-                return _Total([(float(qml.math.real(c)), self._reader(ExpectationMP(o)))
+                return _Total([(real_of(c, o), self._reader(ExpectationMP(o)))
                                for c, o in zip(coefficients, operands)])
             if isinstance(mp.obs, SProd):
-                return _Total([(float(qml.math.real(mp.obs.scalar)), self._reader(ExpectationMP(mp.obs.base)))])
+                return _Total([(real_of(mp.obs.scalar, mp.obs.base), self._reader(ExpectationMP(mp.obs.base)))])
         word = _word_of(mp.obs)
         if word is not None and isinstance(mp, (VarianceMP, SampleMP, CountsMP, ProbabilityMP)):
             return self._join(dict(word), _Whole(mp, self.order))
@@ -84,7 +86,7 @@ class ShotPlan:
     def _sentence(self, sentence):
         parts = []
         for word, coefficient in sentence.items():
-            coefficient = complex(np.asarray(coefficient)).real
+            coefficient = real_of(coefficient, word)
             reader = self._join(dict(word), _Parity([len(self.wires) - 1 - self.wires[w] for w in word])) if len(word) \
                 else _One(self.batch_size)
             parts.append((coefficient, reader))

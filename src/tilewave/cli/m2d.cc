@@ -97,6 +97,10 @@ void add_m2d_command(CLI::App& app) {
       obs_format.append(obs_rows.data(), observables.bytes(), n, bytes);
       obs_file->write(bytes.data(), bytes.size());
     }
+    if (sweep_reader && sweep_reader->read(1, sweeps) != 0) {
+      throw Error(ExitCode::kInput,
+                  f->sweep + ": there are more shots of sweep bits than measured shots");
+    }
     out.flush();
     if (obs_file) obs_file->flush();
   });

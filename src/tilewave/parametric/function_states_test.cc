@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <complex>
+#include <numbers>
 #include <string>
 #include <vector>
 
@@ -158,6 +159,40 @@ TEST(States, refuse_what_is_no_state) {
             std::string::npos);
   EXPECT_NE(problem_of({none.data(), kSets}, {2}).find("qubit 2"), std::string::npos);
   EXPECT_NE(problem_of({none.data(), kSets}, {1, 1}).find("named twice"), std::string::npos);
+}
+
+// A matrix on one qubit whose larger or smaller elements are nothing but rounding, whose phases mean
+// nothing then: products of gates are such matrices.
+TEST(States, matrices_whose_small_elements_are_rounding) {
+  constexpr double kPi = std::numbers::pi;
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    Random random(seed);
+    const double small = std::pow(10.0, -3 * (3.1 + random.real()));
+    const double s = seed % 2 ? small : std::sqrt(1 - small * small);
+    const double c = seed % 2 ? std::sqrt(1 - small * small) : small;
+    const double g = random.real(), p = random.real(), l = random.real();
+    // one rounding in each element
+    const auto element = [&](double size, double phase) {
+      return std::polar(size, phase) + 1e-16 * std::complex<double>(random.real(), random.real());
+    };
+    const std::vector<std::complex<double>> m{element(c, g), element(s, g + l + kPi),
+                                              element(s, g + p), element(c, g + p + l)};
+    Circuit circuit(3);
+    for (const Qubit q : {0u, 1u, 2u}) {
+      circuit.add_gate(GateId::kRx, {q}, {0.3 + q});
+      circuit.add_gate(GateId::kRz, {q}, {0.7 - q});
+    }
+    if (seed % 3) {
+      circuit.add_matrix({}, 0, std::vector<Qubit>{1}, m);
+    } else {
+      circuit.add_matrix(std::vector<Qubit>{2}, 1, std::vector<Qubit>{1}, m);
+    }
+    const BigState expected = run(circuit);
+    std::vector<std::complex<double>> states(8);
+    Function(circuit, {}, {}).states({nullptr, 1}, states.data());
+    for (std::size_t x = 0; x < 8; ++x)
+      EXPECT_LT(std::abs(Big(states[x]) - expected[x]), 1e-15L) << "seed " << seed << " x " << x;
+  }
 }
 
 }  // namespace

@@ -70,10 +70,17 @@ const GateInfo& find_named(const std::string& name) {
   return *info;
 }
 
-// Control k acts on bit k of `values`; all ones where none is given.
-std::uint64_t control_values(nb::handle values, const char* call) {
+// Control k of `count` acts on bit k of `values`; all ones where none is given.
+std::uint64_t control_values(nb::handle values, std::size_t count, const char* call) {
   std::uint64_t bits = ~std::uint64_t{0};
-  if (values.is_none() || nb::try_cast(values, bits)) return bits;
+  if (values.is_none()) return bits;
+  if (nb::try_cast(values, bits)) {
+    if (count >= 64 || bits >> count == 0) return bits;
+    throw Error(ExitCode::kInput,
+                std::string(call) + ": control_values is " + std::to_string(bits) + ": there " +
+                    (count == 1 ? "is 1 control" : "are " + std::to_string(count) + " controls") +
+                    ", give a value for each in its bit");
+  }
   throw Error(ExitCode::kInput, std::string(call) + ": control_values is " +
                                     nb::repr(values).c_str() +
                                     ": give a whole number below 2^64, bit k for control k");
@@ -133,8 +140,8 @@ void bind_gates_by_name(Class& c) {
           const auto on = qubits_of(controls, n, {"gate", "controls"});
           const auto targets = qubits_of(qubits, n, {"gate", "qubits"});
           const auto angles = angles_of(params, {"gate", "params"});
-          add_controlled_gate(circuit.change(), id, on, control_values(values, "gate"), targets,
-                              angles);
+          add_controlled_gate(circuit.change(), id, on, control_values(values, on.size(), "gate"),
+                              targets, angles);
         });
       },
       "name"_a, "qubits"_a, "params"_a = nb::make_tuple(), "controls"_a = nb::make_tuple(),
@@ -153,7 +160,7 @@ void bind_gates_by_name(Class& c) {
           const auto on = qubits_of(controls, n, {"unitary", "controls"});
           const auto of = qubits_of(targets, n, {"unitary", "targets"});
           std::vector<cplx> entries(matrix.data(), matrix.data() + matrix.size());
-          circuit.change().add_matrix(on, control_values(values, "unitary"), of,
+          circuit.change().add_matrix(on, control_values(values, on.size(), "unitary"), of,
                                       std::move(entries));
         });
       },

@@ -161,7 +161,10 @@ class Translator {
     const double pi = std::numbers::pi, theta = 2 * std::atan2(std::abs(m[2]), std::abs(m[0])) / pi;
     const bool flips = std::abs(m[0]) < kTiny;
     const double phi = flips ? 0 : (std::arg(m[2]) - std::arg(m[0])) / pi;
-    const double lambda = (std::arg(-m[1]) - std::arg(flips ? m[2] : m[0])) / pi;
+    // by the larger elements: the phase of a small one is rounding
+    const double lambda = std::abs(m[2]) < std::abs(m[0])
+                              ? (std::arg(m[3]) - std::arg(m[0])) / pi - phi
+                              : (std::arg(-m[1]) - std::arg(flips ? m[2] : m[0])) / pi;
     const StabTarget target = circuit::qubit_target(qubits[0]);
     turn(StabKind::kU3, {&target, 1}, {theta, phi, lambda});
     return true;

@@ -316,6 +316,11 @@ class Analyzer : public SensitivityVisitor {
 void analyze_errors(const StabProgram& program, const AnalysisOptions& options,
                     circuit::DemSink& sink) {
   TW_CHECK(!program.has_leakage, "leakage has no error model");
+  const double disjoint = options.approximate_disjoint_errors;
+  if (!(disjoint >= 0 && disjoint <= 1)) {  // nor one that is no number
+    throw Error(ExitCode::kUsage, "approximate_disjoint_errors is " + std::to_string(disjoint) +
+                                      ": give a probability, from 0 to 1");
+  }
   if (!options.fold_loops && count_branches(program) > kMostBranches) {
     throw Error(ExitCode::kResources,
                 "the unrolled circuit has more than 2^32 places of errors, too many for an error "

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <random>
 
 #include "tilewave/base/error.h"
@@ -194,6 +195,16 @@ TEST(Fold, from_the_first_iteration_that_repeats) {
       "repeat 5 {\n    repeat 1000 {\n        error(0.125) D0\n        shift_detectors 1\n"
       "    }\n}\n");
   EXPECT_EQ(model("REPEAT 1000000000000 {\nH 0\n}\nM 0\n", folding()), "");
+}
+
+TEST(Disjoint, the_limit_is_a_probability) {
+  for (const double wrong : {-0.1, 1.5, std::nan("")}) {
+    AnalysisOptions o;
+    o.approximate_disjoint_errors = wrong;
+    EXPECT_NE(refusal("M 0\nDETECTOR rec[-1]\n", o).find("give a probability, from 0 to 1"),
+              std::string::npos)
+        << wrong;
+  }
 }
 
 // A chain that begins at the end of an iteration and goes on in the next.

@@ -16,7 +16,7 @@ constexpr std::uint64_t kMaxRecords = std::uint64_t{1} << 36;  // 8 GiB of bits
 class Reference {
  public:
   explicit Reference(const StabProgram& program)
-      : program_(program), tableau_(static_cast<std::uint32_t>(program.counts.qubits)) {
+      : program_(program), places_(places(program)), tableau_(num_used(places_)) {
     bits_.resize((program.counts.measurements + 63) / 64);
   }
 
@@ -26,6 +26,30 @@ class Reference {
   }
 
  private:
+  static constexpr std::uint32_t kNowhere = ~0u;
+
+  // Where a qubit has its rows in the tableau, whose size is the square of the qubits that are used.
+  static std::vector<std::uint32_t> places(const StabProgram& program) {
+    std::vector<std::uint32_t> places(program.counts.qubits, kNowhere);
+    for (const std::vector<Prim>& prims : program.blocks) {
+      for (const Prim& p : prims) {
+        if (!uses_tableau(p) || p.kind == P::kRepeat) continue;
+        places[p.a] = 0;
+        if (p.kind == P::kControlled || p.kind == P::kSwap) places[p.b] = 0;
+      }
+    }
+    std::uint32_t next = 0;
+    for (std::uint32_t& place : places) {
+      if (place != kNowhere) place = next++;
+    }
+    return places;
+  }
+  static std::uint32_t num_used(const std::vector<std::uint32_t>& places) {
+    return static_cast<std::uint32_t>(places.size()) -
+           static_cast<std::uint32_t>(std::count(places.begin(), places.end(), kNowhere));
+  }
+  std::uint32_t at(std::uint32_t q) const { return places_[q]; }
+
   void put(bool value) {
     if (value) bits_[count_ / 64] |= std::uint64_t{1} << (count_ % 64);
     ++count_;
@@ -40,13 +64,13 @@ class Reference {
       if (all_read_ && uses_tableau(p)) continue;
       switch (p.kind) {
         case P::kClifford1:
-          tableau_.apply(program_.cliffords[p.first], p.a);
+          tableau_.apply(program_.cliffords[p.first], at(p.a));
           break;
         case P::kControlled:
-          tableau_.apply_controlled(p.p, p.a, p.q, p.b);
+          tableau_.apply_controlled(p.p, at(p.a), p.q, at(p.b));
           break;
         case P::kSwap:
-          tableau_.swap(p.a, p.b);
+          tableau_.swap(at(p.a), at(p.b));
           break;
         case P::kMeasure:
         case P::kReset:
@@ -60,7 +84,7 @@ class Reference {
           for (std::uint32_t k = 0; k < p.count; ++k) put(false);
           break;
         case P::kFeedback:
-          if (record(count_ - p.b)) tableau_.apply_pauli(p.p, p.a);
+          if (record(count_ - p.b)) tableau_.apply_pauli(p.p, at(p.a));
           break;
         case P::kRepeat:
           loop(p);
@@ -91,7 +115,7 @@ class Reference {
   // one. Returns the index of the run's last primitive.
   std::size_t collapses(const std::vector<Prim>& prims, std::size_t first, bool outermost) {
     std::size_t end = first;
-    std::vector<std::uint32_t> qubits;
+    std::vector<std::uint32_t> qubits, rows;  // by their numbers and in the tableau
     // A run may touch a qubit again in the same basis only (measure, then reset).
     basis_.resize(program_.counts.qubits, Pauli::kI);
     for (; end < prims.size() && (prims[end].kind == P::kMeasure || prims[end].kind == P::kReset ||
@@ -103,6 +127,7 @@ class Reference {
         basis_[p.a] = p.p;
         to_z(p.p, p.a);
         qubits.push_back(p.a);
+        rows.push_back(at(p.a));
       } else if (basis_[p.a] != p.p) {
         break;
       }
@@ -113,11 +138,12 @@ class Reference {
         std::none_of(prims.begin() + static_cast<std::ptrdiff_t>(end), prims.end(),
                      [](const Prim& p) { return p.kind == P::kMeasure || p.kind == P::kRepeat; });
     all_read_ = last;
-    tableau_.collapse_z(qubits, last);
+    tableau_.collapse_z(rows, last);
     for (std::size_t i = first; i < end; ++i) {
       const Prim& p = prims[i];
-      if (p.kind == P::kMeasure) put(tableau_.outcome_z(p.a) != p.flag);
-      if (p.kind == P::kReset && tableau_.outcome_z(p.a)) tableau_.apply_pauli(Pauli::kX, p.a);
+      if (p.kind == P::kMeasure) put(tableau_.outcome_z(at(p.a)) != p.flag);
+      if (p.kind == P::kReset && tableau_.outcome_z(at(p.a)))
+        tableau_.apply_pauli(Pauli::kX, at(p.a));
     }
     for (std::uint32_t q : qubits) {
       if (!last) to_z(basis_[q], q);
@@ -127,8 +153,8 @@ class Reference {
   }
   // An involution that exchanges the basis with Z.
   void to_z(Pauli basis, std::uint32_t q) {
-    if (basis == Pauli::kX) tableau_.apply(circuit::gate_clifford1(circuit::GateId::kH), q);
-    if (basis == Pauli::kY) tableau_.apply(circuit::gate_clifford1(circuit::GateId::kHyz), q);
+    if (basis == Pauli::kX) tableau_.apply(circuit::gate_clifford1(circuit::GateId::kH), at(q));
+    if (basis == Pauli::kY) tableau_.apply(circuit::gate_clifford1(circuit::GateId::kHyz), at(q));
   }
 
   void loop(const Prim& p) {
@@ -177,6 +203,7 @@ class Reference {
   }
 
   const StabProgram& program_;
+  const std::vector<std::uint32_t> places_;
   Tableau tableau_;
   std::vector<std::uint64_t> bits_;
   std::vector<Pauli> basis_;

@@ -59,7 +59,16 @@ Tableau::Tableau(std::uint32_t num_qubits)
 }
 
 void Tableau::make_rows() {
-  bits_ = runtime::HostBuffer(std::max<std::size_t>(64, panels_ * 2 * n_ * kPanelWords * 8));
+  const std::size_t bytes = std::max<std::size_t>(64, panels_ * 2 * n_ * kPanelWords * 8);
+  // Pages are taken as they are written: more than there is would end the process without a word.
+  constexpr std::size_t kLarge = std::size_t{256} << 20;
+  if (bytes > kLarge && bytes > runtime::available_host_bytes()) {
+    throw Error(ExitCode::kResources, "the tableau of " + std::to_string(n_) + " qubits takes " +
+                                          std::to_string(bytes >> 20) + " MiB, " +
+                                          std::to_string(runtime::available_host_bytes() >> 20) +
+                                          " MiB are available: use fewer qubits");
+  }
+  bits_ = runtime::HostBuffer(bytes);
 }
 
 void Tableau::multiply(std::uint32_t to, std::uint32_t by) {

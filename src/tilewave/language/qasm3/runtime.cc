@@ -248,9 +248,10 @@ Value binary_expr(std::string_view op, Value a, const Value& b) {
     return result(Base::kBool, 1);
   }
   if (is_comparison(op)) {
-    const auto type = real                               ? ClassicalType::kFloat
-                      : is_unsigned(a) && is_unsigned(b) ? ClassicalType::kUint
-                                                         : ClassicalType::kInt;
+    const bool plain = (is_unsigned(a) && is_unsigned(b)) || common_base(a, b) == Base::kUint;
+    const auto type = real    ? ClassicalType::kFloat
+                      : plain ? ClassicalType::kUint
+                              : ClassicalType::kInt;
     x = add_cast(e, x, type, 64), y = add_cast(e, y, type, 64);
     add(e, code, kBool, 1, x, y);
     return result(Base::kBool, 1);

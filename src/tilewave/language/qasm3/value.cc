@@ -138,9 +138,15 @@ Outcome fill(Value& out, const std::function<Cell(std::size_t)>& f, const ReachO
 }  // namespace
 
 Base common_base(const Value& a, const Value& b) {
+  const auto is_either = [&](Base base) { return a.base == base || b.base == base; };
+  // As in C: an int of 64 bits holds every value of a shorter uint, but not those of one of 64.
+  const auto is_long = [](const Value& v) {
+    return (v.base == Base::kUint || v.base == Base::kBit) && v.width == 64;
+  };
   for (const Base base :
        {Base::kDuration, Base::kFloat, Base::kAngle, Base::kInt, Base::kUint, Base::kBit}) {
-    if (a.base == base || b.base == base) return base;
+    if (!is_either(base)) continue;
+    return base == Base::kInt && (is_long(a) || is_long(b)) ? Base::kUint : base;
   }
   return Base::kInt;  // of two truth values
 }
@@ -156,7 +162,8 @@ IntegerType integer_result(std::string_view op, const Value& a, const Value& b) 
   if (a.base == Base::kBool && b.base == Base::kBool && bitwise && !shift) return {Base::kBool, 1};
   const bool keeps_bits = bitwise && (base == Base::kBit || base == Base::kUint);
   const Base result = bitwise || base == Base::kUint ? base : Base::kInt;
-  return {result, keeps_bits ? (shift ? a.width : std::max(a.width, b.width)) : 64};
+  if (shift && keeps_bits) return {result, a.width};
+  return {result, keeps_bits || base == Base::kUint ? std::max(a.width, b.width) : 64};
 }
 
 bool Value::is_same() const {
@@ -282,7 +289,7 @@ void check_shift(std::string_view op, const Value& a, const Value& b) {
 
 Value compare_cells(std::string_view op, const Value& a, const Value& b) {
   const bool real = a.is_real() || b.is_real();
-  const bool with_sign = is_signed(a) || is_signed(b);
+  const bool with_sign = common_base(a, b) == Base::kInt;
   Value out = combine(a, b, [&](Cell p, Cell q) -> Cell {
     if (real) return {compare(op, as_real(a, p), as_real(b, q)), 0};
     if (with_sign) return {compare(op, p.i, q.i), 0};

@@ -333,7 +333,9 @@ class Lowering {
         return flip(w, t);
       }
     } else {
-      g = std::arg(m[0]), p = std::arg(m[2]) - g, l = std::arg(-m[1]) - g;
+      g = std::arg(m[0]), p = std::arg(m[2]) - g;
+      // By the larger elements: where s is rounding, so is its phase, and p + l must not have it.
+      l = s < c ? std::arg(m[3]) - g - p : std::arg(-m[1]) - g;
     }
     phase(w, bit(t), AffineAngle{l});
     rotate(w, t, AffineAngle{theta});

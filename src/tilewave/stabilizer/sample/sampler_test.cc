@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -319,6 +320,21 @@ TEST(ReferenceSample, does_not_depend_on_how_many_are_measured_together) {
                 reference_sample(lower(language::parse_stim(alone))))
         << n;
   }
+}
+
+// The tableau holds the qubits that are used: one far away costs nothing, and changes no record.
+TEST(ReferenceSample, qubits_may_have_large_numbers) {
+  const std::string text =
+      "H @0\nCX @0 @1 @1 @2\nX @2\nMPP X@0*X@1*X@2 Z@0*Z@1\nM @0 @1 @2\nCX rec[-1] @0\nSWAP @0 @2\n"
+      "REPEAT 6 {\nH @1\nMR @1 @2\nCX rec[-2] @2\n}\nMX @0\nMY !@1 @2\n";
+  const auto with = [&](const std::array<const char*, 3>& numbers) {
+    std::string out = text;
+    for (std::size_t at = 0; (at = out.find('@', at)) != std::string::npos;)
+      out.replace(at, 2, numbers[static_cast<std::size_t>(out[at + 1] - '0')]);
+    return reference_sample(lower(language::parse_stim(out)));
+  };
+  EXPECT_TRUE(with({"0", "1", "2"}) == with({"5", "1000000", "7000001"}));
+  EXPECT_TRUE(with({"2", "0", "1"}) == with({"7000001", "5", "1000000"}));
 }
 
 // What stands behind the last measurement, such as what undoes the gates of a product, is left out:
