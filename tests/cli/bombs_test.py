@@ -56,6 +56,8 @@ BOMBS = [  # what, words, content, exit code, words of the message
     ("lists", RUN3, THREE + "array[int[64], 2] a = " + "{" * N + "1" + "}" * N + "; x q;", INPUT, "nested more than 256 deep"),
     ("calls", RUN3, THREE + "def f(int n) -> int { return f(n+1); } int x = f(0);", INPUT, "more than 200 deep"),
     ("an input", [*RUN3, "--input", "x=" + "(" * 50000], "OPENQASM 3.0; input float x; qubit q; rx(x) q;", INPUT, "nested 256 deep"),
+    ("qubits of a tableau", SAMPLE, "".join(f"{gate} {' '.join(map(str, range(1_000_000)))}\n" for gate in ("H", "M")), RESOURCES,
+     "a tableau of 1000000 qubits takes"),
     ("REPEAT", SAMPLE, "REPEAT 2 {\n" * N + "M 0\n" + "}\n" * N, INPUT, "nested too deeply"),
     ("repeat of a model", DEM, "repeat 2 {\n" * N + "}\n" * N, INPUT, "nested too deeply"),
     ("objects of JSON", NOISE, '{"channels":' * N + "1" + "}" * N, INPUT, "nested more than 64 deep"),

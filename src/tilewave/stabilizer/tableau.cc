@@ -58,17 +58,19 @@ Tableau::Tableau(std::uint32_t num_qubits)
   for (std::uint32_t r = 0; r < place_.size(); ++r) place_[r] = r;
 }
 
-void Tableau::make_rows() {
-  const std::size_t bytes = std::max<std::size_t>(64, panels_ * 2 * n_ * kPanelWords * 8);
-  // Pages are taken as they are written: more than there is would end the process without a word.
+void Tableau::need_memory(std::size_t bytes) const {
   constexpr std::size_t kLarge = std::size_t{256} << 20;
-  if (bytes > kLarge && bytes > runtime::available_host_bytes()) {
-    throw Error(ExitCode::kResources, "the tableau of " + std::to_string(n_) + " qubits takes " +
-                                          std::to_string(bytes >> 20) + " MiB, " +
-                                          std::to_string(runtime::available_host_bytes() >> 20) +
-                                          " MiB are available: use fewer qubits");
-  }
-  bits_ = runtime::HostBuffer(bytes);
+  if (bytes <= kLarge) return;
+  const std::uint64_t available = runtime::available_host_bytes();
+  if (bytes <= available) return;
+  throw Error(ExitCode::kResources, "a tableau of " + std::to_string(n_) + " qubits takes " +
+                                        std::to_string(bytes >> 20) + " MiB of memory, " +
+                                        std::to_string(available >> 20) +
+                                        " MiB are available: use fewer qubits");
+}
+
+void Tableau::make_rows() {
+  bits_ = runtime::HostBuffer(std::max<std::size_t>(64, panels_ * 2 * n_ * kPanelWords * 8));
 }
 
 void Tableau::multiply(std::uint32_t to, std::uint32_t by) {
@@ -184,6 +186,7 @@ void Tableau::add(const TableauGate& gate) {
 void Tableau::settle() {
   if (!fresh_) return;
   fresh_ = false;
+  need_memory(panels_ * 2 * n_ * kPanelWords * 8);
   make_rows();
   for (std::uint32_t q = 0; q < n_; ++q) {
     const std::size_t word = (q % 256) / 64;

@@ -64,6 +64,9 @@ class Tableau {
   void add(const TableauGate& gate);
   void settle();     // makes the rows from the gates
   void make_rows();  // of zeros
+  /// Pages are taken as they are written: more than there is would end the process without a word.
+  /// Throws Error(kResources) instead.
+  void need_memory(std::size_t bytes) const;
   void multiply(std::uint32_t to, std::uint32_t by);
   void turn(std::uint32_t row, std::uint32_t by);
   void flush();  // does what was noted

@@ -289,6 +289,7 @@ void Tableau::collapse_z(std::span<const std::uint32_t> qubits, bool last) {
   }
   Columns t{
       panels_ * 256, places.size(), (places.size() + kChunkRows - 1) / kChunkRows, {}, {}, {}, {}};
+  need_memory(t.chunks * t.n * 128);
   for (std::size_t chunk = 0; chunk < t.chunks; ++chunk) {
     t.x.emplace_back(t.n * 64);
     t.z.emplace_back(t.n * 64);
