@@ -5,6 +5,7 @@ from collections import OrderedDict
 from typing import Any, Optional
 
 import numpy as np
+import pennylane as qml
 from pennylane.pauli import PauliSentence
 
 from ..observables import Terms, mask_words, need_finite
@@ -23,6 +24,8 @@ def sentence_of(obs: Any) -> Optional[PauliSentence]:
 def real_of(coefficient: Any, what: Any) -> float:
     """A coefficient of an observable. Raises ValueError for a complex one, whose observable is not Hermitian: it has no
     real expectation value."""
+    if not isinstance(coefficient, (int, float, complex)):  # a tensor, which may be differentiated
+        coefficient = qml.math.toarray(coefficient)
     value = complex(np.asarray(coefficient))
     if abs(value.imag) > 1e-8 * max(abs(value.real), 1.0):
         raise ValueError(f"the observable is not Hermitian: the coefficient of {what} is {value:.6g}; give its real and its "
