@@ -162,6 +162,14 @@ TEST(Qasm3Values, integers_of_64_bits_are_unsigned_where_they_say_so) {
       {"uint[64] h = 1; bit[1] c; x q; c[0] = measure q; h = h << (62 + uint(c)); bit r = h > 5; "
        "bit s = h < 0; bit t = h / 2 == 4611686018427387904; bit u = h % 10 == 8;",
        "1 1 0 1 1"},
+      {"uint[64] h = 1; h = h << 63; int m = -1; bit r = h > m; bit s = m > h; bit t = h == -1;",
+       "0 0 1"},
+      {"uint[64] h = 1; bit[1] c; x q; c[0] = measure q; h = h << (62 + uint(c)); bit r = h > -1; "
+       "bit s = -1 >= h;",
+       "0 1 1"},
+      {"uint i = 0; bit r = i - 1 < 0; bit s = float(i - 1) < 0; uint[64] u = i - 1; bit t = u > "
+       "5;",
+       "1 1 1"},
       // of the longer one's size
       {"uint[8] one = 1; uint[8] two = 2; bit r = one - two < 0; bit s = one - two == 255; "
        "uint[4] x = 15; uint[4] y = 1; bit t = x + y == 0; bit u = (x << 1) == 14;",

@@ -248,10 +248,15 @@ Value binary_expr(std::string_view op, Value a, const Value& b) {
     return result(Base::kBool, 1);
   }
   if (is_comparison(op)) {
-    const bool plain = (is_unsigned(a) && is_unsigned(b)) || common_base(a, b) == Base::kUint;
-    const auto type = real    ? ClassicalType::kFloat
-                      : plain ? ClassicalType::kUint
-                              : ClassicalType::kInt;
+    // beside numbers that an int does not hold, a known one is natural too, or less than all of them
+    const Value& other = is_long_natural(a) ? b : a;
+    const bool mixed =
+        (is_long_natural(a) || is_long_natural(b)) && other.is_known() && !other.is_expr();
+    const bool below = mixed && !is_unsigned(other) && other.cells[0].i < 0;
+    const bool plain = (is_unsigned(a) && is_unsigned(b)) || mixed;
+    const auto type = real || below ? ClassicalType::kFloat
+                      : plain       ? ClassicalType::kUint
+                                    : ClassicalType::kInt;
     x = add_cast(e, x, type, 64), y = add_cast(e, y, type, 64);
     add(e, code, kBool, 1, x, y);
     return result(Base::kBool, 1);

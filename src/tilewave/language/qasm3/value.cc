@@ -138,17 +138,15 @@ Outcome fill(Value& out, const std::function<Cell(std::size_t)>& f, const ReachO
 }  // namespace
 
 Base common_base(const Value& a, const Value& b) {
-  const auto is_either = [&](Base base) { return a.base == base || b.base == base; };
-  // As in C: an int of 64 bits holds every value of a shorter uint, but not those of one of 64.
-  const auto is_long = [](const Value& v) {
-    return (v.base == Base::kUint || v.base == Base::kBit) && v.width == 64;
-  };
   for (const Base base :
        {Base::kDuration, Base::kFloat, Base::kAngle, Base::kInt, Base::kUint, Base::kBit}) {
-    if (!is_either(base)) continue;
-    return base == Base::kInt && (is_long(a) || is_long(b)) ? Base::kUint : base;
+    if (a.base == base || b.base == base) return base;
   }
   return Base::kInt;  // of two truth values
+}
+
+bool is_long_natural(const Value& v) {
+  return (v.base == Base::kUint || v.base == Base::kBit) && v.width == 64;
 }
 
 bool is_comparison(std::string_view op) {
@@ -158,7 +156,12 @@ bool is_comparison(std::string_view op) {
 IntegerType integer_result(std::string_view op, const Value& a, const Value& b) {
   const bool shift = op == "<<" || op == ">>";
   const bool bitwise = op == "&" || op == "|" || op == "^" || shift;
-  const Base base = shift ? a.base : common_base(a, b);
+  Base base = shift ? a.base : common_base(a, b);
+  const bool divides = op == "/" || op == "%";
+  const Value& other = is_long_natural(a) ? b : a;
+  if (divides && base == Base::kInt && (is_long_natural(a) || is_long_natural(b)) &&
+      !other.is_expr() && std::ranges::all_of(other.cells, [](const Cell& c) { return c.i >= 0; }))
+    base = Base::kUint;  // what is a sign in an int is a bit of the number
   if (a.base == Base::kBool && b.base == Base::kBool && bitwise && !shift) return {Base::kBool, 1};
   const bool keeps_bits = bitwise && (base == Base::kBit || base == Base::kUint);
   const Base result = bitwise || base == Base::kUint ? base : Base::kInt;
@@ -289,10 +292,14 @@ void check_shift(std::string_view op, const Value& a, const Value& b) {
 
 Value compare_cells(std::string_view op, const Value& a, const Value& b) {
   const bool real = a.is_real() || b.is_real();
-  const bool with_sign = common_base(a, b) == Base::kInt;
+  const bool with_sign = is_signed(a) || is_signed(b);
+  // an int is less than every natural number, or one itself
+  const bool mixed = with_sign && (is_long_natural(a) || is_long_natural(b));
   Value out = combine(a, b, [&](Cell p, Cell q) -> Cell {
     if (real) return {compare(op, as_real(a, p), as_real(b, q)), 0};
-    if (with_sign) return {compare(op, p.i, q.i), 0};
+    if (mixed && is_signed(a) && p.i < 0) return {compare(op, 0, 1), 0};
+    if (mixed && is_signed(b) && q.i < 0) return {compare(op, 1, 0), 0};
+    if (with_sign && !mixed) return {compare(op, p.i, q.i), 0};
     return {compare(op, static_cast<std::uint64_t>(p.i), static_cast<std::uint64_t>(q.i)), 0};
   });
   out.base = Base::kBool, out.width = 1;
