@@ -25,7 +25,7 @@ def random_circuit(rng, n, num_parameters, gates=30):
         angles = [rng.normal() + rng.normal() * theta[rng.integers(num_parameters)] - theta[rng.integers(num_parameters)] / 2
                   for _ in range(counts.get(name, 1))]
         controls = qubits[size:size + rng.integers(3)].tolist()
-        circuit.gate(name, qubits[:size].tolist(), angles, controls, int(rng.integers(1 << 16)))
+        circuit.gate(name, qubits[:size].tolist(), angles, controls, int(rng.integers(1 << 16)) & ((1 << len(controls)) - 1))
     circuit._add_parameters([p.name for p in theta])
     return circuit
 
