@@ -344,7 +344,7 @@ def test_errors():
             (lambda: TilewaveSimulator({"r": -3}), "ev_noisy_repetitions=-3"),
             (lambda: TilewaveSimulator(dtype=np.int32), "complex"),
             (lambda: TilewaveSimulator().run(plain), "no measurements"),
-            (lambda: TilewaveSimulator().run(plain + cirq.measure(A), repetitions=-1), "repetitions=-1: give 0 or more"),
+            (lambda: TilewaveSimulator().run(plain + cirq.measure(A), repetitions=-1), "-1 shots cannot be taken: ask for 0 or more"),
             (lambda: TilewaveSimulator().simulate_moment_expectation_values(plain, {5: cirq.Z(A)}, None), "moment 5: the circuit has"),
             (lambda: TilewaveSimulator().simulate(cirq.Circuit(cirq.X(A) ** T)), "symbols were not specified.*t"),
             (lambda: TilewaveSimulator().simulate(plain, qubit_order=[B]), "qubits"),

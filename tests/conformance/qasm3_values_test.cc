@@ -170,6 +170,23 @@ TEST(Qasm3Values, integers_of_64_bits_are_unsigned_where_they_say_so) {
       {"uint i = 0; bit r = i - 1 < 0; bit s = float(i - 1) < 0; uint[64] u = i - 1; bit t = u > "
        "5;",
        "1 1 1"},
+      // a number of the run beside one that it makes negative or not
+      {"uint[64] h = 1; bit[1] c; x q; c[0] = measure q; h = h << (62 + uint(c)); int m = 5; "
+       "m = m - 11 * int(c) ** 2; bit r = h > m; bit s = m >= h; bit t = m != h; bit u = h == m;",
+       "0 1 0 1 1"},
+      // and where it is computed shot by shot
+      {"qubit[14] w; bit[14] c; x w[13]; c = measure w; uint[64] h = uint[64](c) << 50; "
+       "int m = 5 - int(uint[14](c)); int p = int(uint[14](c)); bit r = h > m; bit s = m >= h; "
+       "bit t = m != h; bit u = h == m; bit v = h > p; bit w2 = p < h; bit y = h <= p; bit z = h < "
+       "0; "
+       "bit v2 = 5 < h;",
+       "1 0 0 1 1 0 1 0 1 10000000000000"},
+      {"qubit[14] w; bit[14] c; x w[13]; c = measure w; uint[64] h = uint[64](c); "
+       "int m = 5 - int(uint[14](c)); int p = int(uint[14](c)); bit r = h > m; bit s = m >= h; "
+       "bit t = m != h; bit u = h == m; bit v = h > p; bit w2 = p < h; bit y = h <= p; bit z = h < "
+       "0; "
+       "bit v2 = 5 < h;",
+       "1 0 1 0 0 0 1 0 1 10000000000000"},
       // of the longer one's size
       {"uint[8] one = 1; uint[8] two = 2; bit r = one - two < 0; bit s = one - two == 255; "
        "uint[4] x = 15; uint[4] y = 1; bit t = x + y == 0; bit u = (x << 1) == 14;",

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "fake_compiler.h"
 #include "tilewave/runtime/cuda/driver.h"
 #include "tilewave/statevec/device_costs.h"
 
@@ -20,28 +21,6 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
-/// The fake compiler and a folder of its own for kernels; processes that a test starts inherit it.
-class Surroundings : public testing::Environment {
- public:
-  void SetUp() override {
-    setenv("TILEWAVE_NVRTC", FAKE_COMPILER, 1);
-    setenv("TILEWAVE_JIT", "auto", 1);
-    if (const char* of_parent = std::getenv("TILEWAVE_TEST_FOLDER")) {
-      folder = of_parent;
-    } else {
-      folder = fs::temp_directory_path() / ("tilewave_jit_" + std::to_string(getpid()));
-      fs::create_directories(folder);
-      setenv("TILEWAVE_TEST_FOLDER", folder.c_str(), 1);
-      owns = true;
-    }
-    setenv("XDG_CACHE_HOME", folder.c_str(), 1);
-  }
-  void TearDown() override {
-    if (owns) fs::remove_all(folder);
-  }
-  static inline fs::path folder;
-  bool owns = false;
-};
 const auto* const surroundings = testing::AddGlobalTestEnvironment(new Surroundings);
 
 /// What the fake compiler takes as a source.

@@ -16,7 +16,7 @@ from ..functions import bits_of
 from ..observables import NO_TERMS, Terms, mask_words
 from ..one_shot import OneShot
 from ..programs import Program, Rows, how_side_by_side
-from ..runs import how_of, initial_of, is_gpu
+from ..runs import _count, how_of, initial_of, is_gpu
 from .convert import Converter, NeedsValues
 
 _MOST_FUNCTION_QUBITS = 18  # beyond, bound circuits run about as fast, and a GPU may suit them
@@ -248,8 +248,7 @@ class TilewaveSimulator(cirq.SimulatesSamples, cirq.SimulatesAmplitudes,
         """A result for each resolver; the circuit is converted once."""
         if not program.has_measurements():
             raise ValueError("Circuit has no measurements to sample.")
-        if repetitions < 0:
-            raise ValueError(f"repetitions={repetitions}: give 0 or more")
+        repetitions = _count(repetitions)
         if repetitions == 0:
             records = {cirq.measurement_key_name(op): np.empty([0, 1, 1])
                        for _, op, _ in program.findall_operations_with_gate_type(cirq.MeasurementGate)}

@@ -65,8 +65,6 @@ class ShotPlan:
             wires = mp.wires or self.order
             return self._join(dict.fromkeys(wires, "Z"), _Whole(mp, self.order))
         sentence = sentence_of(mp.obs)
-        for part, coefficient in (sentence or {}).items():
-            real_of(coefficient, part)
         if isinstance(mp, ExpectationMP):
             if sentence is not None:
                 return self._sentence(sentence)
@@ -76,6 +74,8 @@ class ShotPlan:
                                for c, o in zip(coefficients, operands)])
             if isinstance(mp.obs, SProd):
                 return _Total([(real_of(mp.obs.scalar, mp.obs.base), self._reader(ExpectationMP(mp.obs.base)))])
+        for part, coefficient in (sentence or {}).items():  # its outcomes are real
+            real_of(coefficient, part)
         word = _word_of(mp.obs)
         if word is not None and isinstance(mp, (VarianceMP, SampleMP, CountsMP, ProbabilityMP)):
             return self._join(dict(word), _Whole(mp, self.order))

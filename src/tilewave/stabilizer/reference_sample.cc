@@ -16,7 +16,7 @@ constexpr std::uint64_t kMaxRecords = std::uint64_t{1} << 36;  // 8 GiB of bits
 class Reference {
  public:
   explicit Reference(const StabProgram& program)
-      : program_(program), places_(places(program)), tableau_(num_used(places_)) {
+      : program_(program), places_(places_of(program)), tableau_(num_used(places_)) {
     bits_.resize((program.counts.measurements + 63) / 64);
   }
 
@@ -29,7 +29,7 @@ class Reference {
   static constexpr std::uint32_t kNowhere = ~0u;
 
   // Where a qubit has its rows in the tableau, whose size is the square of the qubits that are used.
-  static std::vector<std::uint32_t> places(const StabProgram& program) {
+  static std::vector<std::uint32_t> places_of(const StabProgram& program) {
     std::vector<std::uint32_t> places(program.counts.qubits, kNowhere);
     for (const std::vector<Prim>& prims : program.blocks) {
       for (const Prim& p : prims) {
@@ -115,20 +115,20 @@ class Reference {
   // one. Returns the index of the run's last primitive.
   std::size_t collapses(const std::vector<Prim>& prims, std::size_t first, bool outermost) {
     std::size_t end = first;
-    std::vector<std::uint32_t> qubits, rows;  // by their numbers and in the tableau
+    std::vector<std::uint32_t> places;
     // A run may touch a qubit again in the same basis only (measure, then reset).
-    basis_.resize(program_.counts.qubits, Pauli::kI);
+    basis_.resize(tableau_.num_qubits(), Pauli::kI);
     for (; end < prims.size() && (prims[end].kind == P::kMeasure || prims[end].kind == P::kReset ||
                                   prims[end].kind == P::kRecordFlip);
          ++end) {
       const Prim& p = prims[end];
       if (p.kind == P::kRecordFlip) continue;
-      if (basis_[p.a] == Pauli::kI) {
-        basis_[p.a] = p.p;
-        to_z(p.p, p.a);
-        qubits.push_back(p.a);
-        rows.push_back(at(p.a));
-      } else if (basis_[p.a] != p.p) {
+      const std::uint32_t place = at(p.a);
+      if (basis_[place] == Pauli::kI) {
+        basis_[place] = p.p;
+        to_z(p.p, place);
+        places.push_back(place);
+      } else if (basis_[place] != p.p) {
         break;
       }
     }
@@ -138,23 +138,23 @@ class Reference {
         std::none_of(prims.begin() + static_cast<std::ptrdiff_t>(end), prims.end(),
                      [](const Prim& p) { return p.kind == P::kMeasure || p.kind == P::kRepeat; });
     all_read_ = last;
-    tableau_.collapse_z(rows, last);
+    tableau_.collapse_z(places, last);
     for (std::size_t i = first; i < end; ++i) {
       const Prim& p = prims[i];
       if (p.kind == P::kMeasure) put(tableau_.outcome_z(at(p.a)) != p.flag);
       if (p.kind == P::kReset && tableau_.outcome_z(at(p.a)))
         tableau_.apply_pauli(Pauli::kX, at(p.a));
     }
-    for (std::uint32_t q : qubits) {
-      if (!last) to_z(basis_[q], q);
-      basis_[q] = Pauli::kI;
+    for (const std::uint32_t place : places) {
+      if (!last) to_z(basis_[place], place);
+      basis_[place] = Pauli::kI;
     }
     return end - 1;
   }
   // An involution that exchanges the basis with Z.
-  void to_z(Pauli basis, std::uint32_t q) {
-    if (basis == Pauli::kX) tableau_.apply(circuit::gate_clifford1(circuit::GateId::kH), at(q));
-    if (basis == Pauli::kY) tableau_.apply(circuit::gate_clifford1(circuit::GateId::kHyz), at(q));
+  void to_z(Pauli basis, std::uint32_t place) {
+    if (basis == Pauli::kX) tableau_.apply(circuit::gate_clifford1(circuit::GateId::kH), place);
+    if (basis == Pauli::kY) tableau_.apply(circuit::gate_clifford1(circuit::GateId::kHyz), place);
   }
 
   void loop(const Prim& p) {

@@ -248,17 +248,20 @@ Value binary_expr(std::string_view op, Value a, const Value& b) {
     return result(Base::kBool, 1);
   }
   if (is_comparison(op)) {
-    // beside numbers that an int does not hold, a known one is natural too, or less than all of them
-    const Value& other = is_long_natural(a) ? b : a;
-    const bool mixed =
-        (is_long_natural(a) || is_long_natural(b)) && other.is_known() && !other.is_expr();
-    const bool below = mixed && !is_unsigned(other) && other.cells[0].i < 0;
-    const bool plain = (is_unsigned(a) && is_unsigned(b)) || mixed;
-    const auto type = real || below ? ClassicalType::kFloat
-                      : plain       ? ClassicalType::kUint
-                                    : ClassicalType::kInt;
+    const bool mixed = exceeds_int(a, b);
+    const auto type = real                                          ? ClassicalType::kFloat
+                      : mixed || (is_unsigned(a) && is_unsigned(b)) ? ClassicalType::kUint
+                                                                    : ClassicalType::kInt;
+    const std::int32_t with_sign = is_unsigned(a) ? y : x;
     x = add_cast(e, x, type, 64), y = add_cast(e, y, type, 64);
-    add(e, code, kBool, 1, x, y);
+    const std::int32_t compared = add(e, code, kBool, 1, x, y);
+    if (mixed) {  // an int below 0 is less than every natural number
+      const bool holds_below = op == "!=" || (is_unsigned(a) ? op[0] == '>' : op[0] == '<');
+      const std::int32_t zero = e.constant(ClassicalType::kInt, 64, 0);
+      const auto sign = holds_below ? ClassicalOp::kLess : ClassicalOp::kGreaterEqual;
+      add(e, holds_below ? ClassicalOp::kOr : ClassicalOp::kAnd, kBool, 1,
+          add(e, sign, kBool, 1, with_sign, zero), compared);
+    }
     return result(Base::kBool, 1);
   }
   if (real) {

@@ -145,8 +145,11 @@ Base common_base(const Value& a, const Value& b) {
   return Base::kInt;  // of two truth values
 }
 
-bool is_long_natural(const Value& v) {
-  return (v.base == Base::kUint || v.base == Base::kBit) && v.width == 64;
+bool exceeds_int(const Value& a, const Value& b) {
+  const auto is_long = [](const Value& v) {
+    return (v.base == Base::kUint || v.base == Base::kBit) && v.width == 64;
+  };
+  return (is_long(a) && is_signed(b)) || (is_signed(a) && is_long(b));
 }
 
 bool is_comparison(std::string_view op) {
@@ -157,10 +160,9 @@ IntegerType integer_result(std::string_view op, const Value& a, const Value& b) 
   const bool shift = op == "<<" || op == ">>";
   const bool bitwise = op == "&" || op == "|" || op == "^" || shift;
   Base base = shift ? a.base : common_base(a, b);
-  const bool divides = op == "/" || op == "%";
-  const Value& other = is_long_natural(a) ? b : a;
-  if (divides && base == Base::kInt && (is_long_natural(a) || is_long_natural(b)) &&
-      !other.is_expr() && std::ranges::all_of(other.cells, [](const Cell& c) { return c.i >= 0; }))
+  const Value& with_sign = is_signed(a) ? a : b;
+  if ((op == "/" || op == "%") && exceeds_int(a, b) && !with_sign.is_expr() &&
+      std::ranges::all_of(with_sign.cells, [](const Cell& c) { return c.i >= 0; }))
     base = Base::kUint;  // what is a sign in an int is a bit of the number
   if (a.base == Base::kBool && b.base == Base::kBool && bitwise && !shift) return {Base::kBool, 1};
   const bool keeps_bits = bitwise && (base == Base::kBit || base == Base::kUint);
@@ -293,8 +295,7 @@ void check_shift(std::string_view op, const Value& a, const Value& b) {
 Value compare_cells(std::string_view op, const Value& a, const Value& b) {
   const bool real = a.is_real() || b.is_real();
   const bool with_sign = is_signed(a) || is_signed(b);
-  // an int is less than every natural number, or one itself
-  const bool mixed = with_sign && (is_long_natural(a) || is_long_natural(b));
+  const bool mixed = exceeds_int(a, b);  // the int is less than every such number, or is one
   Value out = combine(a, b, [&](Cell p, Cell q) -> Cell {
     if (real) return {compare(op, as_real(a, p), as_real(b, q)), 0};
     if (mixed && is_signed(a) && p.i < 0) return {compare(op, 0, 1), 0};

@@ -108,8 +108,8 @@ IntegerType integer_result(std::string_view op, const Value& a, const Value& b);
 /// The type of a result that is a real number.
 Base real_result(std::string_view op, const Value& a, const Value& b);
 Base common_base(const Value& a, const Value& b);
-/// A uint or bits of 64, whose values an int does not hold.
-bool is_long_natural(const Value& v);
+/// One is an int, the other a uint or bits of 64, whose values an int does not hold.
+bool exceeds_int(const Value& a, const Value& b);
 bool is_comparison(std::string_view op);
 
 /// The value of an input (inputs.cc): `is_register` of a type bit[width].

@@ -28,7 +28,7 @@ constexpr double kTimeoutS = 600;  // of silence, unless TILEWAVE_TIMEOUT_S says
 constexpr double kLookS = 0.25;    // between looks for processes that are gone
 constexpr double kFarewellS = 20;  // a failed process waits for rank 0 to end the run
 constexpr double kAnswerS = 1.9;   // without which PMIx gives its launcher up
-constexpr useconds_t kLingerUs = 5'000'000;
+constexpr useconds_t kLingerUs = 5'000'000, kLauncherEnds_us = 1'200'000;
 constexpr int kFailureTag = 1;
 constexpr std::size_t kMessageBytes = 1024;
 
@@ -127,6 +127,9 @@ class MpiRanks final : public Ranks {
       MPI_Test(&request, &done, MPI_STATUS_IGNORE);
       usleep(20'000);
     }
+    // Where rank 0 is gone, whoever noticed first has said why, and the launcher is about to end this
+    // process too, which it may have woken for that. Only where it does not, there is more to say.
+    usleep(kLauncherEnds_us);
     return message;
   }
 

@@ -119,16 +119,13 @@ void CudaState<T>::for_each_step(const ProgramStore::Plan& programs, const Plan&
   std::shared_ptr<JitCache::Entry> next;  // what is not made yet
   if (pass < programs.compiled.size() && !programs.compiled[pass].empty()) {
     kernels = kernels_of(programs.compiled[pass]);
-    bool any_without = false;  // since all its sources were too long
-    for (const Kernel& kernel : kernels) {
-      any_without = any_without || !kernel.entry;
-      if (kernel.entry && !JitCache::of_process()->function(*kernel.entry)) next = kernel.entry;
-    }
-    if (any_without) {
-      next = nullptr;
-      kernels.clear();
-    } else if (!next) {
-      steps = &programs.compiled[pass];
+    if (std::ranges::all_of(kernels, [](const Kernel& k) { return k.entry != nullptr; })) {
+      for (const Kernel& kernel : kernels) {
+        if (!JitCache::of_process()->function(*kernel.entry)) next = kernel.entry;
+      }
+      if (!next) steps = &programs.compiled[pass];
+    } else {
+      kernels.clear();  // all sources of one were too long
     }
   }
   if (next || kernels.empty()) kernels = kernels_of(*steps);

@@ -1,0 +1,122 @@
+// Passes whose kernels come out longer than the instruction cache: they are written again for less code,
+// or stay with the interpreter. The compiler is a fake one, and so is the device.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <set>
+#include <string>
+
+#include "fake_compiler.h"
+#include "fake_driver.h"
+#include "tilewave/circuit/families.h"
+#include "tilewave/runtime/cuda/jit_cache.h"
+#include "tilewave/statevec/state.h"
+
+namespace tilewave::statevec {
+namespace {
+
+const auto* const surroundings = testing::AddGlobalTestEnvironment(new Surroundings);
+
+/// Counts the launches of compiled kernels, and has their sources.
+class Device : public FakeDriver {
+ public:
+  std::set<std::string> loaded;
+  int launches = 0, compiled_launches = 0;
+
+  cudaError_t device_properties(cudaDeviceProp* p, int device) override {
+    const cudaError_t status = FakeDriver::device_properties(p, device);
+    p->major = 9;
+    return status;
+  }
+  cudaError_t load_kernel(const void** kernel, const void* binary, const char*) override {
+    *kernel = loaded.emplace(static_cast<const char*>(binary)).first->c_str();
+    return cudaSuccess;
+  }
+  cudaError_t launch(const void* kernel, dim3 grid, dim3 block, void** arguments, std::size_t bytes,
+                     cudaStream_t stream) override {
+    ++launches;
+    for (const std::string& text : loaded) compiled_launches += kernel == text.c_str();
+    return FakeDriver::launch(kernel, grid, block, arguments, bytes, stream);
+  }
+};
+
+int num_jumps(const std::string& source) {
+  int jumps = 0;
+  for (std::size_t at = 0; (at = source.find("; goto block_", at)) != std::string::npos; ++at)
+    ++jumps;
+  return jumps;
+}
+
+struct Ran {
+  int passes = 0, launches = 0, compiled_launches = 0;  // of the last run
+  std::set<std::string> loaded;
+};
+
+/// Runs the plan of a family `runs` times on a machine where kernels of fewer jumps are too long.
+Ran run_with(const char* least_jumps, const char* family, int n, Precision precision, bool prepares,
+             int runs) {
+  setenv("FAKE_LEAST_JUMPS", least_jumps, 1);
+  runtime::cuda::JitCache::set_use("all");
+  runtime::cuda::JitCache* const cache = runtime::cuda::JitCache::of_process();
+  Device fake;
+  runtime::cuda::ScopedDriver scope(&fake);
+  Ran out;
+  {
+    const auto c = circuit::make_family(family, static_cast<std::uint32_t>(n));
+    auto state = make_cuda_state(n, precision);
+    const auto begin = [&] {
+      state->set_product_state(
+          std::vector<cplx>(static_cast<std::size_t>(2 * n), cplx(std::sqrt(0.5))));
+    };
+    begin();
+    Plan plan = make_plan(c, c.ops(), state->plan_options());
+    out.passes = static_cast<int>(plan.passes.size());
+    // each is worth its compiling by itself
+    plan.predicted_s = 0;
+    for (Pass& pass : plan.passes)
+      plan.predicted_s += pass.predicted_s = 2 * runtime::cuda::kJitAfter_s;
+    if (prepares) state->prepare(plan);
+    for (int k = 0; k < runs; ++k) {
+      begin();
+      fake.launches = fake.compiled_launches = 0;
+      state->run(plan);
+      cache->wait();
+    }
+  }
+  EXPECT_TRUE(fake.nothing_leaked());
+  out.launches = fake.launches, out.compiled_launches = fake.compiled_launches;
+  out.loaded = fake.loaded;
+  unsetenv("FAKE_LEAST_JUMPS");
+  return out;
+}
+
+TEST(LongKernels, fit_as_they_are) {
+  const Ran run = run_with("0", "ising", 26, Precision::kSingle, true, 1);
+  EXPECT_GE(run.compiled_launches, run.passes) << "all passes are compiled";
+}
+
+TEST(LongKernels, are_written_again_when_plans_are_prepared) {
+  const Ran run = run_with("1", "ising", 27, Precision::kSingle, true, 1);
+  EXPECT_GT(run.compiled_launches, 0);
+  for (const std::string& source : run.loaded) EXPECT_GT(num_jumps(source), 0);
+}
+
+// As circuits run that come again: each run may find that a kernel is made or refused since the last.
+TEST(LongKernels, are_written_again_while_they_run) {
+  const Ran run = run_with("1", "ising", 28, Precision::kSingle, false, 6);
+  EXPECT_GT(run.compiled_launches, 0);
+  for (const std::string& source : run.loaded) EXPECT_GT(num_jumps(source), 0);
+}
+
+TEST(LongKernels, leave_their_passes_to_the_interpreter_where_all_are_too_long) {
+  for (const bool prepares : {false, true}) {
+    const Ran run =
+        run_with("1000000", "ising", prepares ? 25 : 24, Precision::kSingle, prepares, 6);
+    EXPECT_TRUE(run.loaded.empty());
+    EXPECT_GE(run.launches, run.passes);
+  }
+}
+
+}  // namespace
+}  // namespace tilewave::statevec
