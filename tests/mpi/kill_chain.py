@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""kill_chain.py TILEWAVE tcp|MPIEXEC [--ranks 1,2,4] [--kills 20] [--seconds 600] [--qubits 22] [--seed N]: run by hand.
+"""kill_chain.py TILEWAVE tcp|MPIEXEC [--ranks 1,2,4 | --device cuda] [--kills 20] [--seconds 600] [--qubits 22] [--seed N]: run by hand.
 
 One run of about so many seconds is killed (kill -9, all its processes) at random moments and resumed each time, until it has been
 killed often enough and comes to its end; its state is compared bit by bit, and its counts, with those of a run from the same first
 checkpoint that nobody disturbs. From a checkpoint in the middle of the chain it is also resumed on twice and half the ranks, and the
-counts are compared. Prints a line a number of ranks, and ends with 1 where anything differs.
+counts are compared (not with --device, where a CPU would take hours). Prints a line a number of ranks, and ends with 1 where anything differs.
 """
 import argparse
 import os
@@ -19,19 +19,22 @@ parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.R
 parser.add_argument("tilewave")
 parser.add_argument("mpiexec")
 parser.add_argument("--ranks", default="1,2,4")
+parser.add_argument("--device", default=None, help="of runs of one process (default: the CPU)")
 parser.add_argument("--kills", type=int, default=20)
 parser.add_argument("--seconds", type=float, default=600)
 parser.add_argument("--qubits", type=int, default=22)
 parser.add_argument("--seed", type=int, default=None)
 parser.add_argument("--folder", default=None, help="where states and checkpoints go (default: the folder for temporary files)")
 flags = parser.parse_args()
+if flags.device:
+    flags.ranks = "1"
 sys.argv = [sys.argv[0], flags.tilewave, flags.mpiexec]
 
 from launch import MPIEXEC, TILEWAVE, check, children_of, end, finish, layered_circuit, start, start_by_variables  # noqa: E402
 
 SEED = random.randrange(10**6) if flags.seed is None else flags.seed
 r = random.Random(SEED)
-THREADS = str(min(2, os.cpu_count()))
+THREADS = str(min(16 if flags.device else 2, os.cpu_count()))
 
 
 def start_ranks(ranks, *words):
@@ -66,7 +69,7 @@ def kill(processes):
 def chain(ranks, folder):
     # how many layers take so long, from a short run of their passes
     circuit, few, few_s = folder / "c.qasm", 20, 0.0
-    words = ["run", circuit, "--shots", 2000, "--seed", 5, "--quiet"]
+    words = ["run", circuit, "--shots", 2000, "--seed", 5, "--quiet", "--device", flags.device or "cpu"]
     while few_s < min(10, flags.seconds / 3):
         few *= 2
         circuit.write_text(layered_circuit(flags.qubits, few, few))
@@ -121,13 +124,13 @@ def chain(ranks, folder):
     check(renewed > 0, f"{ranks} ranks: no life was further than the one before")
     check(same, f"{ranks} ranks, killed {kills} times: {code} {err} (seed {SEED})")
     check(not any(going.iterdir()), f"{ranks} ranks: nothing stays behind: {list(going.iterdir())}")
-    others = sorted({max(1, ranks // 2), 2 * ranks} - {ranks})
+    others = [] if flags.device else sorted({max(1, ranks // 2), 2 * ranks} - {ranks})
     for other in others:
         code, out, err, _ = run(other, *words, "--resume", middle, "--state", states[1])
         check(code == 0 and out == counts, f"{ranks} ranks, resumed on {other}: {code} {err}")
     print(f"{ranks} ranks: {whole_s:.0f} s undisturbed; killed {kills} times in {lives} lives of {killed_s:.0f} s, {renewed} of which "
           f"went on, then {last_s:.0f} s to the "
-          f"end; bits {'the same' if same else 'DIFFER'}; resumed on {' and '.join(map(str, others))} ranks", flush=True)
+          f"end; bits {'the same' if same else 'DIFFER'}" + (f"; resumed on {' and '.join(map(str, others))} ranks" if others else ""), flush=True)
 
 
 print("seed", SEED, flush=True)

@@ -35,6 +35,7 @@ class DensityState final : public State {
     changed();
   }
   void prepare(const Plan& plan, bool waits) override { state_->prepare(plan, waits); }
+  void set_reproducible(bool value) override { state_->set_reproducible(value); }
   void run(const Plan& plan, const RunObserver& observer) override {
     state_->run(plan, observer);
     changed();

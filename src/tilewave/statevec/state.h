@@ -232,6 +232,10 @@ class State {
   }
   /// Bytes of device (or host) memory this state holds, with what it shares with others.
   virtual std::uint64_t memory_bytes() const = 0;
+  /// Whether a plan gives the same bits in every process, and cut into pieces anywhere, as checkpoints
+  /// want it. A device that has it written by the time there is, or compiled once it ran often, stops
+  /// that and writes each pass by itself; other engines always do so.
+  virtual void set_reproducible(bool /*value*/) {}
   /// What the states of a device share stays for later ones until the process ends, for programs
   /// that make and give back states again and again.
   virtual void keep_shared_memory() const {}

@@ -157,7 +157,7 @@ void CudaState<T>::run(const Plan& plan, const RunObserver& observer) {
   check_plan(plan);
   use_device();
   forget_answers();
-  const std::uint64_t key = fingerprint(plan);
+  const std::uint64_t key = key_of(plan);
   Workspace::Lease lease(*workspace_, stream_);
   const bool known = lowered_.key == key && lowered_.epoch == workspace_->epoch() &&
                      !(workspace_->store().find(key) && has_new_kernels());
@@ -229,8 +229,8 @@ void CudaState<T>::run(const Plan& plan, const RunObserver& observer) {
   }
   layout_ = plan.layout_after;
   // small circuits have the same bits every time
-  const bool better =
-      (known || kept) && num_qubits_ >= cost_.search_from_qubits && refine(plan, key);
+  const bool better = (known || kept) && !is_reproducible_ &&
+                      num_qubits_ >= cost_.search_from_qubits && refine(plan, key);
   if (sums.at) finish_sums(lease, sums, lowered_.steps.back().frame);
   stream_.synchronize();
   lowered_.key = better ? 0 : key;  // 0: the better ones are copied to the device by the next run
@@ -273,6 +273,7 @@ void CudaState<T>::collapse(circuit::Qubit qubit, int outcome, double scale) {
 template <class T>
 std::unique_ptr<State> CudaState<T>::clone() const {
   auto copy = std::make_unique<CudaState<T>>(num_qubits_, info_.index, workspace_);
+  copy->is_reproducible_ = is_reproducible_;
   copy->copy_from(*this);
   return copy;
 }

@@ -54,6 +54,7 @@ class CudaState final : public State {
   void set_amplitudes(std::span<const cplx> amplitudes) override;
   void run(const Plan& plan, const RunObserver& observer) override;
   void prepare(const Plan& plan, bool waits) override;
+  void set_reproducible(bool value) override { is_reproducible_ = value; }
   double predicted_s(const Plan& plan) override;
   void materialize() override;
   double norm() override;
@@ -126,6 +127,10 @@ class CudaState final : public State {
   void for_each_step(const ProgramStore::Plan& programs, const Plan& plan, std::size_t pass,
                      const std::function<void(const LoweredPlan::Step&)>& f);
   bool may_compile(const Pass& pass) const;
+  /// What programs of a plan are kept under.
+  std::uint64_t key_of(const Plan& plan) const;
+  /// How many ways to write a pass are tried where `spare_s` are free for them.
+  int tries_of(const Pass& pass, double spare_s) const;
   /// Seconds of a program of `pass`.
   double program_s(const tile::OpCosts& paid, bool compiled, const Pass& pass) const;
   bool is_wide(const Pass& pass) const {
@@ -176,6 +181,7 @@ class CudaState final : public State {
   Complex<T>* amps_ = nullptr;  ///< exactly 2^n: tiles of smaller states are not read beyond
   std::shared_ptr<Workspace> workspace_;
   LoweredPlan lowered_;
+  bool is_reproducible_ = false;
   double slower_host_ = 4;  ///< how much longer tries take than tile::try_s says, seen last
   std::vector<TileLauncher<T>> launchers_;  ///< by ascending size of their tiles
   std::vector<double> marginals_;           ///< cached until the state changes

@@ -49,6 +49,9 @@ class DistributedState final : public State {
   void load_physical(const Layout& layout, std::uint64_t known_zero, int slice_bits,
                      const SliceIn& f) override;
   std::uint64_t memory_bytes() const override;
+  void set_reproducible(bool value) override {
+    for (const auto& shard : shards_) shard->set_reproducible(value);
+  }
   void keep_shared_memory() const override {
     for (const auto& shard : shards_) shard->keep_shared_memory();
   }

@@ -57,8 +57,12 @@ class ChunkState final : public State {
   void set_amplitudes(std::span<const cplx> a) override {
     fill([&](State& w) { w.set_amplitudes(a); });
   }
+  void set_reproducible(bool value) override { is_reproducible_ = value; }
   void run(const Plan& plan, const RunObserver& observer) override {
-    change([&](State& w) { w.run(plan, observer); });
+    change([&](State& w) {
+      w.set_reproducible(is_reproducible_);  // the worker serves other states too
+      w.run(plan, observer);
+    });
   }
   void materialize() override {
     if (known_zero_) change([](State& w) { w.materialize(); });
@@ -248,6 +252,7 @@ class ChunkState final : public State {
   }
 
   std::optional<Sums> sums_;
+  bool is_reproducible_ = false;
   int chunk_;
   std::shared_ptr<ChunkStore> store_;
   std::shared_ptr<WorkerPool> workers_;
