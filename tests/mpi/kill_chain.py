@@ -85,6 +85,7 @@ def chain(ranks, folder):
     kill(processes)  # the first checkpoint holds the plan: both runs start from it
     code, counts, err, whole_s = run(ranks, *words, "--resume", begin, "--state", states[0])
     check(code == 0, f"{ranks} ranks, undisturbed: {code} {err}")
+    print(f"{layers} layers, {whole_s:.1f} s undisturbed", file=sys.stderr, flush=True)
     shutil.copytree(begin, going)
     kills, lives, killed_s, renewed = 0, 0, 0.0, 0
     every = max(whole_s / 100, 0.05)
@@ -119,6 +120,7 @@ def chain(ranks, folder):
             shutil.rmtree(going)
             shutil.copytree(middle if middle.exists() else begin, going)
         killed_s += time.monotonic() - start_s
+        print(f"life {lives}: {time.monotonic() - start_s:.1f} s, {kills} kills", file=sys.stderr, flush=True)
     code, out, err, last_s = run(ranks, *again)
     same = code == 0 and out == counts and states[0].read_bytes() == states[1].read_bytes()
     check(renewed > 0, f"{ranks} ranks: no life was further than the one before")
