@@ -255,7 +255,7 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
                     " (--engine trajectories needs no more than a state vector): " + error.what());
   }
   if (options.keeps_device_memory) state->keep_shared_memory();
-  state->set_reproducible(keeps);
+  state->set_reproducible(keeps || resumed);
   if (is_density) state = statevec::make_density_state(std::move(state));
   result.profile["allocate"].add(timer.elapsed_s(), 0, 0);
   result.device = state->device();
