@@ -157,6 +157,28 @@ TEST(JitCacheDeathTest, a_process_that_ends_keeps_what_it_is_compiling) {
   EXPECT_GT(num_kept(), before);
 }
 
+// Not only once it is worth compiling: by then a short process has ended.
+TEST(JitCacheDeathTest, what_another_process_has_compiled_is_there_at_once) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const std::string source = "compiled elsewhere", too_long = "a long source from elsewhere";
+  EXPECT_EXIT(
+      {
+        JitCache* const cache = JitCache::of_process();
+        for (const std::string& text : {source, too_long})
+          cache->request(*cache->entry(kKind, text, hopper()));
+        cache->wait();
+        std::exit(7);
+      },
+      testing::ExitedWithCode(7), "");
+  JitCache* const cache = JitCache::of_process();
+  ASSERT_TRUE(cache);
+  Device device;
+  const ScopedDriver scope(&device);
+  EXPECT_EQ(cache->function(*cache->entry(kKind, source, hopper())), &device);
+  EXPECT_TRUE(JitCache::is_too_long(*cache->entry(kKind, too_long, hopper())));
+  EXPECT_EQ(cache->function(*cache->entry(kKind, "compiled nowhere", hopper())), nullptr);
+}
+
 // The threads stay with the parent: the child has no kernels, and does not wait for any.
 TEST(JitCache, a_forked_process_ends) {
   JitCache* const cache = JitCache::of_process();

@@ -88,7 +88,7 @@ def chain(ranks, folder):
     print(f"{layers} layers, {whole_s:.1f} s undisturbed", file=sys.stderr, flush=True)
     shutil.copytree(begin, going)
     kills, lives, killed_s, renewed = 0, 0, 0.0, 0
-    every = max(whole_s / (15 if flags.device else 100), 0.05)
+    every = max(whole_s / (8 if flags.device else 100), 0.05)
     again = [*words, "--resume", going, "--checkpoint", going, "--checkpoint-every", f"{every:.3f}s", "--state", states[1]]
     # how long a life is before it is further than the one before: its first checkpoint
     start_s = time.monotonic()

@@ -24,16 +24,15 @@ std::vector<std::string> options_for(const std::string& architecture) {
   return {"--gpu-architecture=" + architecture, "--std=c++20", "-default-device"};
 }
 
-/// Everything that machine code depends on.
-std::string identity_of(const KernelKind& kind, const std::string& source,
-                        const std::string& architecture) {
+/// Everything that machine code depends on but the source.
+std::string identity_of(const KernelKind& kind, const std::string& architecture) {
   std::string headers;
   for (const SourceFile& file : kind.files) headers += std::string(file.name) + file.text;
   std::string identity = "NVRTC " + Nvrtc::load()->version() + ", headers " +
                          std::to_string(hash_of(headers)) + ", at most " +
                          std::to_string(kind.most_code_bytes) + " bytes";
   for (const std::string& option : options_for(architecture)) identity += ", " + option;
-  return identity + "\n" + source;
+  return identity + "\n";
 }
 
 /// Bytes of machine code of the kernel in a cubin, 0 where it is none.
@@ -188,11 +187,20 @@ std::shared_ptr<JitCache::Entry> JitCache::entry(const KernelKind& kind, std::st
   const std::string architecture =
       "sm_" + std::to_string(device.major) + std::to_string(device.minor);
   auto made = std::make_shared<Entry>(kind, architecture, source);
+  const auto known = [&] {
+    const auto found = entries_.find(made->text_);
+    return found == entries_.end() ? nullptr : found->second;
+  };
+  {
+    const std::lock_guard lock(mutex_);
+    if (auto entry = known()) return entry;
+  }
+  if (auto kept = kept_kernels().find(identity_of(*made))) take(*made, std::move(*kept));
   const std::lock_guard lock(mutex_);
-  if (const auto found = entries_.find(made->text_); found != entries_.end()) return found->second;
+  if (auto entry = known()) return entry;
   if (entries_.size() >= kJitMostEntries) {
-    std::erase_if(entries_, [](const auto& known) {
-      return known.second.use_count() == 1 && known.second->stage_ == Entry::Stage::kNew;
+    std::erase_if(entries_, [](const auto& other) {
+      return other.second.use_count() == 1 && other.second->stage_ == Entry::Stage::kNew;
     });
   }
   entries_.emplace(made->text_, made);
@@ -298,15 +306,21 @@ void JitCache::work() {
   }
 }
 
-/// Compiles it, or finds it on disk.
+std::string JitCache::identity_of(const Entry& entry) {
+  const std::lock_guard lock(mutex_);
+  std::string& kind = kinds_[{&entry.kind_, entry.architecture()}];
+  if (kind.empty()) kind = cuda::identity_of(entry.kind_, entry.architecture());
+  return kind + entry.source();
+}
+
+/// Compiles it, or finds what another process has compiled since.
 void JitCache::make(Entry& entry) {
   using Stage = Entry::Stage;
-  const std::string source = entry.source(), architecture = entry.architecture();
-  const std::string identity = identity_of(entry.kind_, source, architecture);
+  const std::string identity = identity_of(entry);
   std::optional<std::string> kept = kept_kernels().find(identity);
   if (!kept) {
-    Nvrtc::Program program =
-        Nvrtc::load()->compile(source, entry.kind_.files, options_for(architecture));
+    Nvrtc::Program program = Nvrtc::load()->compile(entry.source(), entry.kind_.files,
+                                                    options_for(entry.architecture()));
     if (program.binary.empty()) {
       {
         const std::lock_guard lock(mutex_);
@@ -320,7 +334,11 @@ void JitCache::make(Entry& entry) {
     if (code_bytes_of(*kept, entry.kind_.name) > entry.kind_.most_code_bytes) kept->clear();
     kept_kernels().keep(identity, *kept);
   }
-  std::string binary = std::move(*kept);
+  take(entry, std::move(*kept));
+}
+
+void JitCache::take(Entry& entry, std::string binary) {
+  using Stage = Entry::Stage;
   if (binary.empty()) {
     entry.why_ = "the code is longer than the instruction cache";
     entry.is_too_long_ = true;

@@ -1,12 +1,13 @@
 // Kernels whose source is made at run time, for one program each, compiled in the background while an
-// interpreter runs, and kept on disk. A process compiles what has run for kJitAfter_s in it, by
-// prediction.
+// interpreter runs, and kept on disk, where later processes find them at once. A process compiles
+// what has run for kJitAfter_s in it, by prediction.
 #pragma once
 
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -14,6 +15,7 @@
 #include <string_view>
 #include <thread>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <unistd.h>
@@ -82,7 +84,8 @@ class JitCache {
   JitCache(const JitCache&) = delete;
   JitCache& operator=(const JitCache&) = delete;
 
-  /// The entry of a source and a device. `kind` is a static.
+  /// The entry of a source and a device, with its kernel where a process before has compiled it.
+  /// `kind` is a static.
   std::shared_ptr<Entry> entry(const KernelKind& kind, std::string_view source,
                                const CudaDevice& device);
   std::size_t num_entries() const;
@@ -110,12 +113,18 @@ class JitCache {
   static void end_before_the_compiler(const std::string& architecture);
   void finish();
   void work();
+  /// Everything that the machine code of an entry depends on.
+  std::string identity_of(const Entry& entry);
   void make(Entry& entry);
+  /// Machine code from the compiler or from disk; an empty one came out too long.
+  static void take(Entry& entry, std::string binary);
 
   const int process_ = getpid();
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::unordered_map<std::string_view, std::shared_ptr<Entry>> entries_;  // by their texts
+  /// Identities but for the source, of kinds and architectures.
+  std::map<std::pair<const KernelKind*, std::string>, std::string> kinds_;
   std::deque<Entry*> queue_;
   int busy_ = 0;
   bool ending_ = false;
