@@ -197,7 +197,7 @@ with tempfile.TemporaryDirectory() as name:
     (folder / "half.01").write_text("01\n1")
     (folder / "bad.dem").write_text("error(0.1) D0\nerror(2) D1\n")
     failing = (("analyze_errors", "--in", random), ("analyze_errors", "--in", gate), ("analyze_errors", "--in", bad),
-               ("explain_errors", "--in", random), ("explain_errors", "--in", bad),
+               ("explain_errors", "--in", bad), ("explain_errors", "--in", gate),
                ("diagram", "--type", "matchgraph-svg", "--in", gate), ("diagram", "--type", "timeline-svg", "--in", bad),
                ("convert", "--in", folder / "half.01", "--bits_per_shot", "2", "--out_format", "b8"),
                ("convert", "--to", "stim", "--in", bad), ("sample", "--in", bad), ("sample", "--in", long_loop),
@@ -228,7 +228,7 @@ with tempfile.TemporaryDirectory() as name:
                     ("convert", "--to", "stim", "--in", circuit), ("sample", "--in", circuit, "--seed", "1"),
                     ("sample", "--in", circuit, "--seed", "1", "--out_format", "counts"),
                     ("sample", "--in", circuit, "--shots", "0"), ("detect", "--in", circuit, "--seed", "1"),
-                    ("detect", "--in", circuit, "--seed", "1", "--strata", "0,1", "--quiet"),
+                    ("detect", "--in", circuit, "--seed", "1", "--strata", "0,1", "--shots", "100", "--quiet"),
                     ("sample_dem", "--in", model, "--seed", "1"),
                     ("m2d", "--circuit", circuit, "--in", shots, "--in_format", "01"),
                     ("gen", "--code", "repetition_code", "--task", "memory", "--distance", "3", "--rounds", "3")):

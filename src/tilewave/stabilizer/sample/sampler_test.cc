@@ -224,6 +224,7 @@ TEST(Sampler, long_loops_without_records_are_folded) {
   SampleOptions options;
   options.seed = 5;
   options.num_shots = 4096;
+  options.output = ShotOutput::kRecords;
   const struct {
     const char* text;
     const char* want;  // of every record: 0, 1 or ? at random
