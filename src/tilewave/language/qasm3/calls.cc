@@ -333,6 +333,10 @@ void Interpreter::need_operands(const Stmt& s, std::size_t has, std::size_t take
                        " takes ", counted(takes, what), ", not ", std::to_string(has)}));
 }
 
+void Interpreter::fail_twice(const Token& at, const Stmt& s) const {
+  fail(at, concat({"gate '", s.name.text, "' names a qubit twice: use distinct qubits"}));
+}
+
 void Interpreter::call(const Stmt& s) {
   const bool is_subroutine = !subroutines_.empty() && subroutines_.count(s.name.text) > 0;
   if (is_subroutine && s.operands.empty() && s.modifiers.empty()) {
@@ -400,8 +404,7 @@ void Interpreter::broadcast(const Stmt& s, const Gate& gate, const Angles& param
         continue;
       }
       if (!assumed_.empty()) return add_trap(s.name.line);  // only if the indices fall so
-      fail(s.operands[j]->at,
-           concat({"gate '", s.name.text, "' names a qubit twice: use distinct qubits"}));
+      fail_twice(s.operands[j]->at, s);
     }
     if (!s.modifiers.empty()) {
       charge_operations(s.name, inner.ops().size());

@@ -4,6 +4,7 @@
 // that; of those that did not, sizes and types are not known. Each statement is walked once.
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "tilewave/base/concat.h"
@@ -20,9 +21,12 @@ class Interpreter::Check {
   void definition(const Definition& d) {
     for (const Parameter& p : d.params) {
       type(p.type);
-      declare(p.name.text, p.type);
+      if (scopes_.back().count(p.name.text)) {
+        program_.fail(p.name, concat({"the name '", p.name.text, "' is used twice"}));
+      }
+      declare(p.name, kind_of(p.type));
     }
-    for (const Token& q : d.qubits) declare(q.text, Kind::kQubits);
+    for (const Token& q : d.qubits) declare(q, Kind::kQubits);
     type(d.result);
     statements(d.body);
   }
@@ -33,11 +37,11 @@ class Interpreter::Check {
       case StmtKind::kDeclare:
         type(s.type);
         if (s.value) value(*s.value);
-        declare(s.name.text, s.type);
+        declare(s.name, kind_of(s.type));
         break;
       case StmtKind::kAlias:
         any(*s.value);
-        declare(s.name.text, kind_of(*s.value));
+        declare(s.name, kind_of(*s.value));
         break;
       case StmtKind::kCall:
         call(s);
@@ -67,7 +71,7 @@ class Interpreter::Check {
         type(s.type);
         value(*s.value);
         open();
-        declare(s.name.text, Kind::kValue);
+        declare(s.name, Kind::kValue);
         loop(s.body);
         close();
         break;
@@ -102,12 +106,15 @@ class Interpreter::Check {
 
   void open() { scopes_.emplace_back(); }
   void close() { scopes_.pop_back(); }
-  void declare(std::string_view name, Kind kind) { scopes_.back().insert_or_assign(name, kind); }
-  void declare(std::string_view name, const TypeName& t) {
-    declare(name, t.is_array               ? Kind::kArray
-                  : t.base == Base::kQubit ? Kind::kQubits
-                  : t.base == Base::kBit   ? Kind::kBits
-                                           : Kind::kValue);
+  void declare(const Token& name, Kind kind) {
+    if (!scopes_.back().try_emplace(name.text, kind).second)
+      program_.fail(name, concat({"'", name.text, "' is declared twice"}));
+  }
+  static Kind kind_of(const TypeName& t) {
+    return t.is_array               ? Kind::kArray
+           : t.base == Base::kQubit ? Kind::kQubits
+           : t.base == Base::kBit   ? Kind::kBits
+                                    : Kind::kValue;
   }
 
   void statements(const Block& body) {
@@ -200,6 +207,8 @@ class Interpreter::Check {
       }
       case ExprKind::kIndex:
         expression(*e.args[0], takes_qubits);
+        if (place_ == Place::kGate && kind_of(*e.args[0]) == Kind::kQubits)
+          program_.fail(e.at, "a single bit has no index");
         value(*e.args[1]);
         break;
       case ExprKind::kCall:
@@ -277,7 +286,11 @@ class Interpreter::Check {
     }
     program_.need_operands(s, s.args.size(), gate->num_params, "parameter");
     if (counts) program_.need_operands(s, s.operands.size(), num_qubits, "qubit");
-    for (const ExprPtr& e : s.operands) qubits(*e);
+    std::unordered_set<std::string_view> names;
+    for (const ExprPtr& e : s.operands) {
+      qubits(*e);
+      if (e->kind == ExprKind::kName && !names.insert(e->op).second) program_.fail_twice(e->at, s);
+    }
   }
 
   Interpreter& program_;

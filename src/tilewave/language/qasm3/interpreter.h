@@ -209,6 +209,7 @@ class Interpreter {
   void note(const Token& at, const char* kind, const std::string& text);
   void note_lost_fraction();
 
+  [[noreturn]] void fail_twice(const Token& at, const Stmt& s) const;
   /// Throws where a gate is called with `has` parameters or qubits and takes another number.
   void need_operands(const Stmt& s, std::size_t has, std::size_t takes, const char* what) const;
 
