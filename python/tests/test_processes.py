@@ -296,7 +296,7 @@ def parsing_stim():
 
 
 def endless_block():
-    text = "REPEAT 1000000000000 {\nREPEAT 1000000 {\nH 0\n}\n}\nM 0\nDETECTOR rec[-1]\n"
+    text = "REPEAT 10000000000 {\nELSE_CORRELATED_ERROR(0.1) X0\n}\nM 0\nDETECTOR rec[-1]\n"
     sampler = tw.compile_detector_sampler(text, seed=1, threads=2, engine="frame")
     return lambda: sampler.sample(2000)
 

@@ -186,6 +186,83 @@ with tempfile.TemporaryDirectory() as name:
     c.check(page.read_text().startswith("<!doctype html>") and page.read_text().rstrip().endswith("</html>"),
             f"a page beside a closed output: {page.read_text()[-80:]!r}")
 
+    # an output that was there before stays what it was where a command fails, and none is left that was not
+    kept, fresh = folder / "kept", folder / "fresh"
+    bad, random, gate = folder / "bad.stim", folder / "random.stim", folder / "t.stim"
+    bad.write_text("H 0\nFOO 0\n")
+    random.write_text("M 0\nH 0\nM 0\nDETECTOR rec[-1]\n")
+    gate.write_text("T 0\nM 0\nDETECTOR rec[-1]\n")
+    long_loop = folder / "long.stim"
+    long_loop.write_text("REPEAT 1000000000000000 {\nELSE_CORRELATED_ERROR(0.1) X0\n}\nM 0\n")
+    (folder / "half.01").write_text("01\n1")
+    (folder / "bad.dem").write_text("error(0.1) D0\nerror(2) D1\n")
+    failing = (("analyze_errors", "--in", random), ("analyze_errors", "--in", gate), ("analyze_errors", "--in", bad),
+               ("explain_errors", "--in", bad), ("explain_errors", "--in", gate),
+               ("diagram", "--type", "matchgraph-svg", "--in", gate), ("diagram", "--type", "timeline-svg", "--in", bad),
+               ("convert", "--in", folder / "half.01", "--bits_per_shot", "2", "--out_format", "b8"),
+               ("convert", "--to", "stim", "--in", bad), ("sample", "--in", bad), ("sample", "--in", long_loop),
+               ("sample", "--in", circuit, "--out_format", "nothing"), ("detect", "--in", circuit, "--postselect", "7"),
+               ("detect", "--in", circuit, "--strata", "x"), ("detect", "--in", long_loop),
+               ("sample_dem", "--in", folder / "bad.dem"), ("sample_dem", "--in", model, "--faults", "7"),
+               ("m2d", "--circuit", circuit, "--in", folder / "half.01", "--in_format", "01"),
+               ("m2d", "--circuit", circuit, "--in", shots, "--in_format", "nothing"),
+               ("gen", "--code", "surface_code", "--task", "nothing", "--distance", "3", "--rounds", "3"),
+               ("gen", "--code", "surface_code", "--task", "rotated_memory_x", "--distance", "3", "--rounds", "3",
+                "--after_reset_flip_probability", "2"))
+    for command in failing:
+        for out in (kept, fresh):
+            kept.write_text("precious")
+            done = tilewave(*command, "--out", out)
+            what = f"{' '.join(map(str, command))}: exit {done.code}, {done.err!r}"
+            c.check(done.code != 0 and done.err.startswith("error: "), f"fails: {what}")
+            c.check(kept.read_text() == "precious" and not fresh.exists(), f"the output is as it was: {what}")
+            c.check(not list(folder.glob(".tilewave-*")), f"nothing is left beside it: {what}")
+    for command in (("detect", "--in", circuit), ("m2d", "--circuit", circuit, "--in", folder / "half.01", "--in_format", "01")):
+        kept.write_text("precious")
+        done = tilewave(*command, "--out", fresh, "--out_format", "nothing" if command[0] == "detect" else "01", "--obs_out", kept)
+        c.check(done.code != 0 and kept.read_text() == "precious" and not fresh.exists(), f"{command[0]} --obs_out: {done.err!r}")
+    # ... and is replaced as a whole where it succeeds
+    for command in (("analyze_errors", "--in", circuit), ("explain_errors", "--in", circuit),
+                    ("diagram", "--type", "timeline-svg", "--in", circuit),
+                    ("convert", "--in", shots, "--bits_per_shot", "2", "--out_format", "hits"),
+                    ("convert", "--to", "stim", "--in", circuit), ("sample", "--in", circuit, "--seed", "1"),
+                    ("sample", "--in", circuit, "--seed", "1", "--out_format", "counts"),
+                    ("sample", "--in", circuit, "--shots", "0"), ("detect", "--in", circuit, "--seed", "1"),
+                    ("detect", "--in", circuit, "--seed", "1", "--strata", "0,1", "--shots", "100", "--quiet"),
+                    ("sample_dem", "--in", model, "--seed", "1"),
+                    ("m2d", "--circuit", circuit, "--in", shots, "--in_format", "01"),
+                    ("gen", "--code", "repetition_code", "--task", "memory", "--distance", "3", "--rounds", "3")):
+        kept.write_text("precious" * 1000)
+        done, printed = tilewave(*command, "--out", kept), tilewave(*command)
+        c.check(done.code == 0 and kept.read_text() == printed.out, f"{' '.join(map(str, command))}: {done.err!r}")
+
+    # what is wrong is named
+    gen = ("gen", "--code", "repetition_code", "--task", "memory", "--distance", "3", "--rounds", "3")
+    for flag in ("after_clifford_depolarization", "before_round_data_depolarization", "before_measure_flip_probability",
+                 "after_reset_flip_probability"):
+        for value in ("1.5", "-0.1", "nan", "x"):
+            refused(USAGE, f"--{flag} '{value}': give a probability, from 0 to 1", *gen, f"--{flag}={value}")
+    bits.write_text("1\n0\n")
+    m2d = ("m2d", "--circuit", circuit, "--in", shots, "--in_format", "01")
+    refused(USAGE, "has no sweep bits: leave the flag out", *m2d, "--sweep", bits)
+    bits.write_text("\n\n")
+    c.check(tilewave(*m2d, "--sweep", bits).out == tilewave(*m2d).out, "rows of no sweep bits are as good as none")
+
+    # a match graph of a model or a circuit, from wherever it comes
+    graph = ("diagram", "--type", "matchgraph-svg")
+    for text in ("error(0.1) D0 D1\ndetector(1, 2) D0\n", "# a model\n\ndetector[a](1) D0 # (x)\nerror(0.1) D0\n",
+                 "repeat 3 {\n  shift_detectors(1) 1\n error(0.1) D0\n}\n", "logical_observable L0\nerror(0.1) D0 L0\n"):
+        model.write_text(text)
+        (folder / "model.txt").write_text(text)
+        want = tilewave(*graph, "--in", model)
+        c.check(want.code == 0 and "<svg" in want.out, f"a model: {want.err!r}")
+        c.check(piped(text, *graph) == (0, want.out, ""), f"a model from the standard input: {text!r}")
+        c.check(tilewave(*graph, "--in", folder / "model.txt").out == want.out, f"a model of another name: {text!r}")
+    for text in (CODE, "REPEAT 2 {\nX_ERROR(0.1) 0\nMR 0\nDETECTOR(1) rec[-1] # D0\n}\n", "DETECTOR\n"):
+        (folder / "circuit.txt").write_text(text)
+        want = tilewave(*graph, "--in", folder / "circuit.txt")
+        c.check(want.code == 0 and piped(text, *graph) == (0, want.out, ""), f"a circuit: {text!r} {want.err!r}")
+
     # the standard streams
     code, out, err = piped(BELL.read_text(), "run", "-", "--shots", "50", "--seed", "1", "--quiet")
     c.check(code == 0 and out == tilewave("run", BELL, "--shots", "50", "--seed", "1", "--quiet").out, f"run -: {err!r}")

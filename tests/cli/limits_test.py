@@ -54,7 +54,7 @@ with tempfile.TemporaryDirectory() as name:
     endless = "OPENQASM 3.0; qubit[16] q; bit c; c = measure q[0]; while (!c || c) { for int i in [0:15] h q[i]; c = measure q[0]; }"
     ends(tilewave("run", "FILE", "--max-seconds", "0.5", "--shots", 1, "--state", folder / "s.npy", text=endless), RESOURCES, "max-seconds", 5)
     loop = folder / "loop.stim"
-    loop.write_text("REPEAT 1000000000000 {\nREPEAT 1000000 {\nH 0\n}\n}\nM 0\n")
+    loop.write_text("REPEAT 10000000000 {\nELSE_CORRELATED_ERROR(0.1) X0\n}\nM 0\n")
     ends(tilewave("sample", "--in", loop, "--shots", 1, "--max-seconds", "0.5", "--out", folder / "shots"), RESOURCES, "max-seconds", 5)
     left = [p.name for p in folder.iterdir() if p.name not in ("loop.stim", "shots")]
     c.check(not left, f"nothing half-written stays: {left}")

@@ -144,10 +144,11 @@ with tempfile.TemporaryDirectory() as name:
         c.check(done.code == RESOURCES and done.out and done.err.count("error:") == 1, f"--ranks: {done.code} {done.err!r}")
 
 # a sampler ends at the first signal: while its reader sleeps, and inside a block that never ends
-READER, ENDLESS = "M 0\n", "REPEAT 1000000000000 {\nREPEAT 1000000 {\nH 0\n}\n}\nM 0\n"
+READER, ENDLESS = "M 0\n", "REPEAT 10000000000 {\nELSE_CORRELATED_ERROR(0.1) X0\n}\nM 0\n"
 for text, shots, number, to_file, command in (
         (READER, "1e12", signal.SIGINT, False, ("sample",)), (READER, "1e12", signal.SIGTERM, False, ("detect",)),
-        (ENDLESS, "10", signal.SIGINT, False, ("sample",)), (ENDLESS, "10", signal.SIGTERM, True, ("sample",)),
+        (ENDLESS, "10", signal.SIGINT, False, ("sample", "--engine", "frame")),
+        (ENDLESS, "10", signal.SIGTERM, True, ("sample", "--engine", "frame")),
         (ENDLESS, "10", signal.SIGINT, True, ("detect", "--engine", "frame"))):
     with tempfile.TemporaryDirectory() as name:
         circuit, out = Path(name, "c.stim"), Path(name, "out")

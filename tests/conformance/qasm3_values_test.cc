@@ -418,11 +418,117 @@ TEST(Qasm3Values, a_condition_guards_what_stands_under_it) {
       EXPECT_NEAR(static_cast<double>(count) / kShots, want[key], 0.035) << c.program << " " << key;
     }
   }
-  EXPECT_EQ(error_of("qubit[2] q; h q; bit[2] b = measure q; int d = 4 / int(b);"),
-            "test:1:87: division by zero");
+  EXPECT_EQ(error_of("qubit[2] q; bit[2] b = measure q; int d = 4 / int(b);"),
+            "line 1: a classical expression divides by zero");
   // only the circuit can tell whether it comes there with a 0
   EXPECT_EQ(error_of("qubit[2] q; bit[2] b = measure q; int d = 0; if (b != 1) d = 4 / int(b);"),
             "line 1: a classical expression divides by zero");
+}
+
+TEST(Qasm3Values, divisors_that_are_measured_need_not_be_0_in_the_shots_that_there_are) {
+  const struct {
+    const char* program;
+    const char* want;  // the last declared first
+  } cases[] = {
+      {"bit r = 9 / int(c) == 4; bit s = 9 % int(c) == 1; bit t = 1.0 / int(c) == 0.5; "
+       "bit u = 0 ** (int(c) - 2) == 1; bit v = log(int(c)) < 0.7; bit w2 = mod(7, int(c)) == 1; "
+       "bit x2 = 7.5 - 2 * int(7.5 / int(c)) == 1.5; c = 0;",
+       "1 1 1 1 1 1 1 00"},
+      // what it was, after the bits have changed
+      {"int d = 8 / int(c); c = 0; bit r = d == 4;", "1 00"},
+      {"int d = 1; d = 8 / int(c); int e = d - 1; c = 1; bit r = e == 3; c = 0;", "1 00"},
+      {"int d = 8; d /= int(c); c = 0; bit r = d == 4;", "1 00"},
+      {"array[int, 2] a = {8 / int(c), 3}; c = 0; bit r = a[0] + a[1] == 7;", "1 00"},
+      {"array[int, 3] a; a[int(c)] = 6 / int(c); c = 0; bit r = a[2] == 3; bit s = a[1] == 0;",
+       "1 1 00"},
+      {"def half(int n) -> int { return n / 2; } def over(int n) -> int { int k = 12 / n; return "
+       "k; }"
+       "int d = over(int(c)) + half(8 / int(c)); c = 0; bit r = d == 8;",
+       "1 00"},
+      {"angle[4] a = pi; angle[4] b = a / int(c); bit[4] r = b; c = 0;", "0100 00"},
+      {"rx(2 * pi / int(c)) q; bit r = measure q; c = 0;", "1 00"},
+      {"bit r = 0; if (8 / int(c) == 4) r = 1; c = 0;", "1 00"},
+      {"int n = 0; for int i in [0:8 / int(c)] { n += 1; } bit r = n == 5; c = 0;", "1 00"},
+      {"bit r = false && 1 / (int(c) - 2) == 0; bit s = int(c) == 2 || 1 / (int(c) - 2) == 0; c = "
+       "0;",
+       "1 0 00"},
+  };
+  for (const auto& c : cases) {
+    const std::string start = "qubit q; qubit[2] w; x w[1]; bit[2] c; c = measure w;";
+    EXPECT_EQ(outcome(start + c.program), c.want) << c.program;
+  }
+  // 14 bits, of which none is 1: the circuit does not come to the division, nor to what copies it
+  EXPECT_EQ(outcome("qubit[14] w; qubit q; bit[14] c; c = measure w; int n = int(uint[14](c)); "
+                    "int d = 7; if (n != 0) { d = 8 / n; int e = 8 % n; c[0] = 1; "
+                    "if (d + e == 3) d = 4; } bit r = d == 7;"),
+            "1 00000000000000");
+  const struct {
+    const char* program;
+    const char* error;
+  } errors[] = {
+      {"int d = 4 / int(c);", "line 1: a classical expression divides by zero"},
+      {"int d = 4 % int(c);", "line 1: a classical expression divides by zero"},
+      {"uint[4] d = 4; d /= uint[4](c);", "line 1: a classical expression divides by zero"},
+      {"float f = 1.0 / int(c);", "line 1: a classical expression divides by zero"},
+      {"float f = log(int(c));", "line 1: the result of a classical expression is not a finite"},
+      {"float f = sqrt(int(c) - 1);",
+       "line 1: the result of a classical expression is not a finite number"},
+      {"float f = 0 ** (int(c) - 1);",
+       "line 1: the result of a classical expression is not a finite number"},
+      {"rx(pi / int(c)) q;", "line 1: a classical expression divides by zero"},
+      {"def f(int n) { } f(1 / int(c));", "line 1: a classical expression divides by zero"},
+      // whatever is measured
+      {"int d = 4 / (int(c) - int(c));", "division by zero"},
+  };
+  for (const auto& c : errors) {
+    const std::string start = "qubit q; qubit[2] w; bit[2] c; c = measure w;";
+    EXPECT_NE(error_of(start + c.program).find(c.error), std::string::npos)
+        << c.program << "\n"
+        << error_of(start + c.program);
+  }
+}
+
+TEST(Qasm3Values, quotients_of_an_int_and_a_number_of_64_bits) {
+  // the int as it is known, as a table of both signs, and as the circuit computes it
+  const struct {
+    const char* start;
+    std::string zeros;  // the registers of the start
+  } ways[] = {
+      {"qubit q; int m = 5; int n = -6;", ""},
+      {"qubit q; bit[1] c; x q; c[0] = measure q; int m = 16 - 11 * int(c); int n = 5 - 11 * "
+       "int(c);"
+       "c[0] = 0;",
+       " 0"},
+      {"qubit[14] w; bit[14] c; x w[13]; c = measure w; int b = int(uint[14](c) > 0);"
+       "int m = 16 - 11 * b; int n = 5 - 11 * b; c = 0;",
+       " 00000000000000"},
+  };
+  const struct {
+    const char* program;  // of 2^63 + 5 = 9223372036854775813
+    const char* want;
+  } cases[] = {
+      {"bit r = h / n == -1537228672809129302; bit s = h % n == 1; bit t = n / h == 0; "
+       "bit u = n % h == -6;",
+       "1 1 1 1"},
+      {"bit r = h / m == 1844674407370955162; bit s = h % m == 3; bit t = m / h == 0; "
+       "bit u = m % h == 5;",
+       "1 1 1 1"},
+      {"uint[64] k = 4; bit r = k / n == 0; bit s = k % n == 4; bit t = n / k == -1; "
+       "bit u = n % k == -2;",
+       "1 1 1 1"},
+      {"bit r = (h >> (m - 4)) == 4611686018427387906; bit s = h > n; bit t = n < h; bit u = h != "
+       "m;",
+       "1 1 1 1"},
+      {"uint[64] k = h; k /= m; bit r = k == 1844674407370955162; k = h; k %= n; bit s = k == 1;",
+       "1 1"},
+  };
+  for (const auto& way : ways) {
+    for (const auto& c : cases) {
+      EXPECT_EQ(outcome(std::string(way.start) + "uint[64] h = 1; h = (h << 63) + 5;" + c.program),
+                c.want + way.zeros)
+          << way.start << c.program;
+    }
+  }
 }
 
 TEST(Qasm3Values, one_error_for_what_the_language_does_not_define) {
@@ -438,6 +544,13 @@ TEST(Qasm3Values, one_error_for_what_the_language_does_not_define) {
       {"qubit q; uint[8] b = 1; b <<= 9;", "a shift by 9 bits: the value has 8"},
       {"qubit q; int b = 1 << -1;", "a shift by a negative number of bits"},
       {"qubit q; int b = 10 ** 400;", "the result needs more than 64 bits"},
+      {"qubit q; bit[4] b = 16;", "test:1:58: 16 does not fit into 4 bits, which hold 0 to 15"},
+      {"qubit q; bit b = 2;", "2 does not fit into 1 bit, which hold 0 to 1"},
+      {"qubit q; bit[4] b; b = -9;", "-9 does not fit into 4 bits"},
+      {"qubit q; bit[4] b; b[0:1] = 4;", "4 does not fit into 2 bits"},
+      {"qubit q; const int n = 20; bit[4] b = n - 2;", "18 does not fit into 4 bits"},
+      {"qubit q; const bit[4] b = 16;", "16 does not fit into 4 bits"},
+      {"qubit q; bit[4] b = 15; b = -8; b = ~0; int n = 16; b = n; bit c = 1;", "no error"},
       {"qubit q; rx(2 ** 63) q;", "the result needs more than 64 bits"},
       {"qubit q; int b = 9223372036854775807 + 1;", "the result needs more than 64 bits"},
       {"qubit q; int b = 4294967296 * 4294967296;", "the result needs more than 64 bits"},
@@ -542,6 +655,10 @@ TEST(Qasm3Values, inputs_are_read_in_the_type_of_their_declaration) {
       {"input float v; bit r = v == pi / 2;", "pi/2", "1"},
       {"input float v; bit r = 1;", "abc", "must be a number: unknown name 'abc' in an expression"},
       {"input float v; bit r = 1;", "1e999", "must be a number: this number is too large"},
+      {"input float v; bit r = 1;", "nan", "input 'v' must be a finite number, not 'nan'"},
+      {"input float v; bit r = 1;", "-inf", "must be a finite number, not '-inf'"},
+      {"input angle v; bit r = 1;", "Infinity", "must be a finite number, not 'Infinity'"},
+      {"input int v; bit r = 1;", "nan", "must be a finite number, not 'nan'"},
       {"input angle v; bit r = v == -1.5;", "-1.5", "1"},
       {"input angle[3] v; bit[3] r = v;", "pi", "100"},
       {"input angle[3] v; bit[3] r = v;", "\"101\"", "101"},
@@ -659,6 +776,10 @@ TEST(Qasm3Notes, what_is_read_but_not_meant_leaves_one_note) {
       "line 4: gate 'h' is known here without an include: elsewhere the program needs include "
       "\"stdgates.inc\";\n");
   EXPECT_EQ(notes("OPENQASM 3.0; qubit[2] q; cnot q[0], q[1]; h q;"), "");
+  EXPECT_EQ(notes(v3 + "qubit q; uint[4] a = 16; int[4] b = 8;"),
+            "line 1: 16 does not fit uint[4] and becomes 0\n");
+  EXPECT_EQ(notes(v3 + "qubit q; int[4] b = 8;"), "line 1: 8 does not fit int[4] and becomes -8\n");
+  EXPECT_EQ(notes(v3 + "qubit q; uint[4] a = 15; a = -1; int[4] b = 7; b = -8; b = a + 9;"), "");
   EXPECT_EQ(
       notes("OPENQASM 2.0;\nqreg q[2];\nU(1,2,3) q[0]; CX q[0],q[1];\nh q;"),
       "line 4: gate 'h' is known here without an include: elsewhere the program needs include "

@@ -284,6 +284,21 @@ TEST(NearClifford, two_qubits) {
   EXPECT_NEAR(static_cast<double>(counts.at("1")) / kShots, p, 4 * std::sqrt(p * (1 - p) / kShots));
 }
 
+// The qubits that something happens to count, not their numbers.
+TEST(NearClifford, qubits_may_have_large_numbers) {
+  const auto circuit = [](const std::string& a, const std::string& b, const std::string& c) {
+    return "H " + a + "\nT " + a + "\nCX " + a + " " + b + "\nR_PAULI(0.25) X" + a + "*Y" + b +
+           "\nDEPOLARIZE2(0.1) " + a + " " + b + "\nE(0.1) X" + a + " Z" + b +
+           "\nHERALDED_ERASE(0.1) " + b + "\nSWAP " + b + " " + c + "\nCZ sweep[0] " + a + "\nMR " +
+           a + "\nCX rec[-1] " + c + "\nMPP X" + a + "*Z" + c + "\nM " + c +
+           "\nDETECTOR rec[-1]\nDETECTOR rec[-2]\nDETECTOR rec[-3]\n"
+           "DETECTOR rec[-4]\n";
+  };
+  constexpr std::uint64_t kShots = 4096;
+  EXPECT_EQ(count(*detectors_of(circuit("70000", "16777000", "3")), 7, kShots),
+            count(*detectors_of(circuit("1", "2", "0")), 7, kShots));
+}
+
 // Rotations by quarter turns are gates of the frame engine.
 TEST(NearClifford, quarter_turns_are_clifford_gates) {
   const std::string turns =

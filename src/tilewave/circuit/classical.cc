@@ -13,6 +13,13 @@ namespace {
 
 double to_double(std::uint64_t v) { return std::bit_cast<double>(v); }
 std::uint64_t from_double(double v) { return std::bit_cast<std::uint64_t>(v); }
+// Of what is computed: neither infinite nor no number at all.
+std::uint64_t finite(double v) {
+  if (std::isfinite(v)) return from_double(v);
+  throw Error(ExitCode::kInput,
+              "the result of a classical expression is not a finite number, as of 1e300 * 1e300 or "
+              "sqrt(-1)");
+}
 
 // Brings a 64-bit result back to its type.
 std::uint64_t wrap(std::uint64_t v, const ClassicalNode& node) {
@@ -71,14 +78,14 @@ std::uint64_t compare(ClassicalOp op, T a, T b) {
 std::uint64_t float_arithmetic(ClassicalOp op, double a, double b) {
   switch (op) {
     case ClassicalOp::kAdd:
-      return from_double(a + b);
+      return finite(a + b);
     case ClassicalOp::kSub:
-      return from_double(a - b);
+      return finite(a - b);
     case ClassicalOp::kMul:
-      return from_double(a * b);
+      return finite(a * b);
     case ClassicalOp::kDiv:
       if (b == 0) throw Error(ExitCode::kInput, "a classical expression divides by zero");
-      return from_double(a / b);
+      return finite(a / b);
     default:
       throw Error(ExitCode::kInput, "this operation is not defined for floating-point numbers");
   }
@@ -144,7 +151,7 @@ std::uint64_t call(const ClassicalNode& node, std::uint64_t a, std::uint64_t b) 
   const auto f = static_cast<ClassicalFunction>(node.value);
   switch (f) {
     case ClassicalFunction::kFloatPower:
-      return from_double(std::pow(to_double(a), to_double(b)));
+      return finite(std::pow(to_double(a), to_double(b)));
     case ClassicalFunction::kFloatMod:
       if (to_double(b) == 0) {
         throw Error(ExitCode::kInput, "a classical expression divides by zero");
@@ -160,7 +167,7 @@ std::uint64_t call(const ClassicalNode& node, std::uint64_t a, std::uint64_t b) 
     case ClassicalFunction::kPopcount:
       return static_cast<std::uint64_t>(std::popcount(a));
     default:
-      return from_double(apply_function(f, to_double(a)));
+      return finite(apply_function(f, to_double(a)));
   }
 }
 
@@ -319,6 +326,56 @@ std::uint64_t evaluate(const ClassicalExpr& expr, std::span<const std::uint64_t>
     return evaluate_with_failures(expr, bits);
   }
   return values.empty() ? 0 : values.back();
+}
+
+bool may_fail(const ClassicalExpr& expr) {
+  const auto node = [&](std::int32_t k) -> const ClassicalNode& {
+    return expr.nodes[static_cast<std::size_t>(k)];
+  };
+  // A number that is known, beneath casts; null for others.
+  const auto known = [&](std::int32_t k) -> const ClassicalNode* {
+    const ClassicalNode* n = &node(k);
+    while (n->op == ClassicalOp::kCast) n = &node(n->a);
+    return n->op == ClassicalOp::kConst ? n : nullptr;
+  };
+  const auto is_zero = [](const ClassicalNode& n) {
+    return n.type == ClassicalType::kFloat ? to_double(n.value) == 0 : wrap(n.value, n) == 0;
+  };
+  for (const ClassicalNode& n : expr.nodes) {
+    switch (n.op) {
+      case ClassicalOp::kBounded:
+        return true;
+      case ClassicalOp::kDiv:
+      case ClassicalOp::kMod: {
+        const ClassicalNode* divisor = known(n.b);
+        if (!divisor || is_zero(*divisor)) return true;
+        break;
+      }
+      case ClassicalOp::kCast:
+        if (node(n.a).type == ClassicalType::kFloat && n.type != ClassicalType::kFloat &&
+            n.type != ClassicalType::kBool)
+          return true;
+        break;
+      case ClassicalOp::kCall:
+        switch (static_cast<ClassicalFunction>(n.value)) {
+          case ClassicalFunction::kArcsin:
+          case ClassicalFunction::kArccos:
+          case ClassicalFunction::kExp:
+          case ClassicalFunction::kLog:
+          case ClassicalFunction::kSqrt:
+          case ClassicalFunction::kFloatPower:
+          case ClassicalFunction::kFloatMod:
+          case ClassicalFunction::kPower:
+            return true;
+          default:
+            break;
+        }
+        break;
+      default:
+        break;
+    }
+  }
+  return false;
 }
 
 void for_each_read(const ClassicalExpr& expr,

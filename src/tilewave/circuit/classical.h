@@ -90,9 +90,14 @@ struct ClassicalExpr {
 };
 
 /// The value, with classical bit k as bit k % 64 of word k / 64. Throws Error(kInput) for a
-/// division by zero and for what is out of bounds, where the value depends on it: the right side of
-/// an `and` does not count where the left one is false, nor that of an `or` where it is true.
+/// division by zero, for a float that is not finite and for what is out of bounds, where the value
+/// depends on it: the right side of an `and` does not count where the left one is false, nor that
+/// of an `or` where it is true.
 std::uint64_t evaluate(const ClassicalExpr& expr, std::span<const std::uint64_t> bits);
+
+/// Whether there may be bits with which evaluate() throws. Sums and products of floats, which do so
+/// beyond 1e308 only, count as safe.
+bool may_fail(const ClassicalExpr& expr);
 
 /// Calls f(first, count) for every run of classical bits the expression reads.
 void for_each_read(const ClassicalExpr& expr,

@@ -42,7 +42,7 @@ void add_analyze_errors_command(CLI::App& app) {
       f->options.approximate_disjoint_errors = 0;
     need_distinct_files({f->in}, {{"--out", f->out}});
     const stabilizer::StabProgram program = read_program(f->in);
-    StimFile out(f->out, "wb");
+    StimFile out(f->out, "whole");
     bool written = false;
     language::DemWriter writer([&](std::string_view text) {
       out.write(text.data(), text.size());
@@ -51,7 +51,7 @@ void add_analyze_errors_command(CLI::App& app) {
     stabilizer::analyze_errors(program, f->options, writer);
     writer.flush();
     if (!written) out.write("\n");
-    out.flush();
+    out.done();
   });
 }
 

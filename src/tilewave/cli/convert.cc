@@ -75,9 +75,9 @@ void convert_circuit(const ConvertFlags& f, const CLI::App& command) {
   StimFile in(f.in, "rb");
   const std::string text = language::print_dialect(language::parse_stim(in.read_all(), in.name()),
                                                    language::parse_dialect(f.dialect), in.name());
-  StimFile out(f.out, "wb");
+  StimFile out(f.out, "whole");
   out.write(text);
-  out.flush();
+  out.done();
 }
 
 }  // namespace
@@ -129,7 +129,7 @@ void add_convert_command(CLI::App& app) {
                   "dets says of every bit what it is, and --bits_per_shot does not: use "
                   "--num_measurements, --num_detectors and --num_observables, --circuit or --dem");
     }
-    StimFile in(f->in, "rb"), out(f->out, "wb");
+    StimFile in(f->in, "rb"), out(f->out, "whole");
     formats::ShotReader reader(in.get(), in.name(), formats::parse_shot_format(f->in_format),
                                layout);
     formats::ShotLayout most = layout, observables;  // what goes to --out and to --obs_out
@@ -139,7 +139,7 @@ void add_convert_command(CLI::App& app) {
         throw Error(ExitCode::kUsage, "counts and pairs cannot be combined with --obs_out");
       observables.observables = layout.observables;
       most.observables = 0;
-      obs = std::make_unique<StimFile>(f->obs_out, "wb");
+      obs = std::make_unique<StimFile>(f->obs_out, "whole");
     }
     const formats::ShotFormatter format(to, most), obs_format(obs_to, observables);
     std::unique_ptr<formats::ShotSummary> summary;
@@ -167,8 +167,9 @@ void add_convert_command(CLI::App& app) {
       if (obs) write(*obs, obs_format, most.bits(), observables);
     }
     if (summary) out.write(summary->text());
-    out.flush();
-    if (obs) obs->flush();
+    if (obs) obs->flush();  // neither gets its name where the other one fails
+    out.done();
+    if (obs) obs->done();
   });
 }
 

@@ -23,10 +23,11 @@ struct DiagramFlags {
 std::string draw(const DiagramFlags& f) {
   const stabilizer::DiagramKind kind = stabilizer::parse_diagram_kind(f.type);
   StimFile in(f.in, "rb");
-  if (kind == stabilizer::DiagramKind::kMatchGraph && std::string_view(f.in).ends_with(".dem"))
-    return stabilizer::model_svg(language::parse_dem(in.read_all(), in.name()), kind, f.tick);
-  return stabilizer::circuit_svg(language::parse_stim(in.read_all(), in.name()), in.name(), kind,
-                                 f.tick);
+  const std::string text = in.read_all();
+  const bool is_model = std::string_view(f.in).ends_with(".dem") || language::is_dem(text);
+  if (kind == stabilizer::DiagramKind::kMatchGraph && is_model)
+    return stabilizer::model_svg(language::parse_dem(text, in.name()), kind, f.tick);
+  return stabilizer::circuit_svg(language::parse_stim(text, in.name()), in.name(), kind, f.tick);
 }
 
 }  // namespace
@@ -38,7 +39,7 @@ void add_diagram_command(CLI::App& app) {
   command
       ->add_option("--type", f->type,
                    "timeline-svg: operations; detslice-svg: what detectors check at a tick; "
-                   "matchgraph-svg: errors between detectors, of a circuit or a .dem file")
+                   "matchgraph-svg: errors between detectors, of a circuit or an error model")
       ->required()
       ->check(
           CLI::IsMember(std::vector<std::string>{"timeline-svg", "detslice-svg", "matchgraph-svg",
@@ -51,9 +52,9 @@ void add_diagram_command(CLI::App& app) {
   command->callback([f] {
     need_distinct_files({f->in}, {{"--out", f->out}});
     const std::string picture = draw(*f);
-    StimFile out(f->out, "wb");
+    StimFile out(f->out, "whole");
     out.write(picture);
-    out.flush();
+    out.done();
   });
 }
 

@@ -39,9 +39,9 @@ void add_explain_errors_command(CLI::App& app) {
       filter = language::parse_dem(file.read_all(), file.name());
       options.filter = &filter;
     }
-    StimFile out(f->out, "wb");
+    StimFile out(f->out, "whole");
     out.write(stabilizer::explain_errors(circuit, options));
-    out.flush();
+    out.done();
   });
 }
 

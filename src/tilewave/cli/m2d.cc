@@ -1,6 +1,7 @@
 // tilewave m2d: measured shots into detection events.
 #include <algorithm>
 #include <memory>
+#include <string>
 
 #include <CLI/CLI.hpp>
 
@@ -48,7 +49,7 @@ void add_m2d_command(CLI::App& app) {
                     "m2d writes shots only: use another format, then tilewave convert");
       }
     }
-    StimFile in(f->in, "rb"), out(f->out, "wb");
+    StimFile in(f->in, "rb"), out(f->out, "whole");
     formats::ShotLayout measured, sweep, detectors, observables;
     measured.measurements = program.counts.measurements;
     sweep.measurements = program.counts.sweep_bits;
@@ -59,13 +60,20 @@ void add_m2d_command(CLI::App& app) {
                                measured);
     std::unique_ptr<StimFile> sweep_file, obs_file;
     std::unique_ptr<formats::ShotReader> sweep_reader;
-    if (!f->sweep.empty()) {
+    if (!f->sweep.empty() && program.counts.sweep_bits == 0) {
+      // rows of no bits say nothing; what is more is meant for another circuit
+      if (StimFile(f->sweep, "rb").read_all().find_first_not_of("\r\n") != std::string::npos) {
+        throw Error(ExitCode::kUsage, "--sweep " + f->sweep + ": " + f->circuit +
+                                          " has no sweep bits: leave the flag out, or name the "
+                                          "circuit that the bits are of");
+      }
+    } else if (!f->sweep.empty()) {
       sweep_file = std::make_unique<StimFile>(f->sweep, "rb");
       sweep_reader =
           std::make_unique<formats::ShotReader>(sweep_file->get(), sweep_file->name(),
                                                 formats::parse_shot_format(f->sweep_format), sweep);
     }
-    if (!f->obs_out.empty()) obs_file = std::make_unique<StimFile>(f->obs_out, "wb");
+    if (!f->obs_out.empty()) obs_file = std::make_unique<StimFile>(f->obs_out, "whole");
     const formats::ShotFormatter format(formats::parse_shot_format(f->out_format), detectors);
     const formats::ShotFormatter obs_format(formats::parse_shot_format(f->obs_out_format),
                                             observables);
@@ -101,8 +109,9 @@ void add_m2d_command(CLI::App& app) {
       throw Error(ExitCode::kInput,
                   f->sweep + ": there are more shots of sweep bits than measured shots");
     }
-    out.flush();
-    if (obs_file) obs_file->flush();
+    if (obs_file) obs_file->flush();  // neither gets its name where the other one fails
+    out.done();
+    if (obs_file) obs_file->done();
   });
 }
 

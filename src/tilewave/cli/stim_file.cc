@@ -4,7 +4,10 @@
 #include <cstring>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,10 +28,21 @@ constexpr std::size_t kSurelyFits = std::size_t{1} << 28;  // bytes of a text, r
 }  // namespace
 
 StimFile::StimFile(const std::string& path, const char* mode) {
-  const bool reading = mode[0] == 'r';
+  const std::string_view how = mode;
+  const bool reading = how[0] == 'r';
   owned_ = !path.empty() && path != "-";
   name_ = owned_ ? path : reading ? "<stdin>" : "<stdout>";
-  file_ = owned_ ? std::fopen(path.c_str(), mode) : reading ? stdin : stdout;
+  if (!owned_) {
+    file_ = reading ? stdin : stdout;
+  } else if (how == "whole") {
+    whole_ = std::make_unique<WholeFile>(path);
+    const int copy = fcntl(whole_->descriptor(), F_DUPFD_CLOEXEC, 0);
+    file_ = copy < 0 ? nullptr : fdopen(copy, "wb");
+  } else if (how == "wb" || how == "w+b") {
+    open_for_shots(path, how == "w+b");
+  } else {
+    file_ = std::fopen(path.c_str(), mode);
+  }
   if (!file_) {
     const int error = errno;
     throw Error(reading ? code_of_open(error) : ExitCode::kResources,
@@ -38,6 +52,30 @@ StimFile::StimFile(const std::string& path, const char* mode) {
 
 StimFile::~StimFile() {
   if (owned_) std::fclose(file_);
+  if (is_created_ && !has_begun_) ::unlink(name_.c_str());
+}
+
+void StimFile::open_for_shots(const std::string& path, bool also_read) {
+  const int flags = (also_read ? O_RDWR : O_WRONLY) | O_CREAT | O_CLOEXEC;
+  int descriptor = ::open(path.c_str(), flags | O_EXCL, 0666);
+  is_created_ = descriptor >= 0;
+  if (descriptor < 0 && errno == EEXIST) descriptor = ::open(path.c_str(), flags, 0666);
+  if (descriptor >= 0) file_ = fdopen(descriptor, also_read ? "w+b" : "wb");
+  has_begun_ = false;
+}
+
+void StimFile::begin() {
+  if (std::exchange(has_begun_, true)) return;
+  struct stat status {};
+  const bool is_file = fstat(fileno(file_), &status) == 0 && S_ISREG(status.st_mode);
+  if (is_file && ftruncate(fileno(file_), 0) != 0) {
+    throw Error(ExitCode::kResources, "cannot write '" + name_ + "': " + why_not_written(errno));
+  }
+}
+
+void StimFile::done() {
+  flush();
+  if (whole_) whole_->commit();
 }
 
 std::string StimFile::read_all() {
@@ -63,6 +101,7 @@ std::string StimFile::read_all() {
 
 void StimFile::write(const char* bytes, std::size_t count) {
   constexpr std::size_t kManyBytes = std::size_t{8} << 20;
+  begin();
   if (count >= kManyBytes && runtime::takes_pieces(fileno(file_))) {
     flush();  // then the position is that of the next byte
     if (const auto at = position()) return write_pieces(*at, bytes, count);
@@ -82,6 +121,7 @@ void StimFile::write_pieces(std::uint64_t at, const char* bytes, std::size_t cou
 }
 
 void StimFile::flush() {
+  begin();
   if (std::fflush(file_) != 0) {
     throw Error(ExitCode::kResources, "cannot write '" + name_ + "': " + why_not_written(errno));
   }

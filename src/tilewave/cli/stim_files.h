@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "tilewave/base/whole_file.h"
 #include "tilewave/formats/shots/shots.h"
 #include "tilewave/stabilizer/sample/sampler.h"
 
@@ -17,9 +19,14 @@ class App;
 
 namespace tilewave::cli {
 
-/// A file, or a standard stream for an empty path or "-". Closing checks that all was written.
+/// A file, or a standard stream for an empty path or "-".
 class StimFile {
  public:
+  /// "rb" reads. "whole" writes a file that appears under its name when done() is called, beside
+  /// what was there before (base/whole_file.h): for what is worth nothing in parts. "wb", and "w+b"
+  /// to read it as well, write in place, for shots, of which the first are worth keeping: what was
+  /// there before goes with the first write or flush, so that a command that fails before leaves
+  /// it. "r+b" goes on with a file.
   StimFile(const std::string& path, const char* mode);
   ~StimFile();
   StimFile(const StimFile&) = delete;
@@ -32,6 +39,8 @@ class StimFile {
   void write(const char* bytes, std::size_t count);
   void write(const std::string& text) { write(text.data(), text.size()); }
   void flush();
+  /// All is written: a file of mode "whole" gets its name.
+  void done();
   /// Bytes in front of the next one in a regular file; none in a pipe or a device.
   std::optional<std::uint64_t> position();
   /// Ends a regular file here.
@@ -41,10 +50,15 @@ class StimFile {
 
  private:
   void write_pieces(std::uint64_t at, const char* bytes, std::size_t count);
+  void open_for_shots(const std::string& path, bool also_read);
+  void begin();  // empties a file that is written in place
 
-  std::FILE* file_;
+  std::unique_ptr<WholeFile> whole_;
+  std::FILE* file_ = nullptr;
   std::string name_;
   bool owned_;
+  bool has_begun_ = true;    // nothing is left of what was in the file before
+  bool is_created_ = false;  // there was none before
 };
 
 /// Flags common to the sampling commands.

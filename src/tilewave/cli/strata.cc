@@ -120,11 +120,12 @@ void write_strata(const stabilizer::StabProgram& program, stabilizer::SampleOpti
   const auto source = stabilizer::make_shot_source(program, options);
   const auto strata =
       stabilizer::parse_strata(*flags.strata, *source->faults(), flags.fault_distance);
-  StimFile out(shared.out, "wb");
+  StimFile out(shared.out, "whole");
   if (shared.explain) {
     std::string text = source->explain() + "strata";
     for (const stabilizer::FaultRange& range : strata) text += " " + words_of(range);
-    return out.write(text + "\n");
+    out.write(text + "\n");
+    return out.done();
   }
   stabilizer::StrataOptions how{options};
   how.num_detectors = program.counts.detectors;
@@ -145,7 +146,7 @@ void write_strata(const stabilizer::StabProgram& program, stabilizer::SampleOpti
     bar.clear();
   }
   out.write(format == "csv" ? csv_text(table) : json_text(table, options, flags));
-  out.flush();
+  out.done();
   if (!shared.quiet) {
     say("kept", table.kept, table.confidence);
     if (program.counts.observables > 0)

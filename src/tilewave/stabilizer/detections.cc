@@ -40,12 +40,31 @@ struct Collector {
           for (std::uint32_t back : program.list(p)) observables[p.a].push_back(records - back);
           break;
         case P::kRepeat:
+          if (!collects(p.a)) break;
           for (std::uint64_t k = 0; k < program.repeats[p.b]; ++k) block(p.a);
           break;
         default:
           break;
       }
     }
+  }
+  // Whether a block has records or what is made of them.
+  bool collects(std::uint32_t index) const {
+    return std::ranges::any_of(program.blocks[index], [&](const Prim& p) {
+      switch (p.kind) {
+        case P::kMeasure:
+        case P::kPad:
+        case P::kHerald:
+        case P::kLeakHerald:
+        case P::kDetector:
+        case P::kObservable:
+          return true;
+        case P::kRepeat:
+          return collects(p.a);
+        default:
+          return false;
+      }
+    });
   }
 };
 
@@ -81,6 +100,7 @@ DetectionConverter::DetectionConverter(const StabProgram& program, bool referenc
         "a shot of this circuit has more than 2^30 bits, which m2d does not hold in memory: "
         "shorten its REPEAT blocks");
   }
+  if (!feedback) need_walkable(program, "shorten its REPEAT blocks");
   Collector all{program, 0, {}, std::vector<std::vector<std::uint64_t>>(num_observables_)};
   if (feedback) {
     all.block(0);

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "tilewave/base/error.h"
+#include "tilewave/language/stim/text.h"
 #include "tilewave/stabilizer/decompose.h"
 #include "tilewave/stabilizer/error_chain.h"
 #include "tilewave/stabilizer/loop_period.h"
@@ -148,7 +149,7 @@ class Analyzer : public SensitivityVisitor {
         finder.clear();
         continue;
       }
-      if (finder.gave_up()) throw_no_period(p, k);
+      if (finder.gave_up()) throw_no_period(program_, p, k);
       walked.push_back({{}, walk.num_detectors(), walk.num_records()});
       nodes_ = &walked.back().nodes;
       open();
@@ -187,12 +188,18 @@ class Analyzer : public SensitivityVisitor {
     current_->errors.add(p, hash_of(set), tag, [&]() -> const SymptomSet& { return set; });
   }
 
+  // What is compared is what the circuit says: of HERALDED_ERASE(p) the p, not a branch of p / 4.
   void check_disjoint(double probability, const Prim& p) const {
-    if (probability <= options_.approximate_disjoint_errors) return;
+    const double limit = options_.approximate_disjoint_errors;
+    if (probability <= limit) return;
+    const auto number = [](double x) { return language::shortest_number(x); };
     throw Error(ExitCode::kInput,
                 program_.place(p) + name_of(p) +
-                    " has disjoint branches, which an error model of independent errors only "
-                    "approximates: use --approximate_disjoint_errors");
+                    (limit == 0 ? " has disjoint branches, which an error model of independent "
+                                  "errors only approximates: use --approximate_disjoint_errors"
+                                : " has disjoint branches and among them a probability of " +
+                                      number(probability) + ", above the " + number(limit) +
+                                      " of --approximate_disjoint_errors: raise that"));
   }
 
   // The only branch of a channel is an independent error.
@@ -226,7 +233,7 @@ class Analyzer : public SensitivityVisitor {
       probabilities = b.given;
       for (std::size_t k = 1; k < b.size; ++k) {
         if (b.given[k] == 0) continue;
-        check_disjoint(b.given[k], p);
+        check_disjoint(p.kind == P::kHerald && p.flag ? 4 * b.given[k] : b.given[k], p);
         for (std::size_t j = 1; j < k; ++j) {
           if (probabilities[j] == 0 || !(sets.hash(j) == sets.hash(k))) continue;
           probabilities[j] += b.given[k];
@@ -288,14 +295,6 @@ class Analyzer : public SensitivityVisitor {
     }
   }
 
-  [[noreturn]] void throw_no_period(const Prim& p, std::uint64_t iterations) const {
-    throw Error(ExitCode::kResources,
-                program_.place(p) +
-                    "the REPEAT block is in a new state after every one of its last " +
-                    std::to_string(iterations) +
-                    " iterations, so it cannot be folded: repeat it less often");
-  }
-
   // One iteration of a loop, and where it ended.
   struct Iteration {
     ModelNodes nodes;
@@ -326,6 +325,7 @@ void analyze_errors(const StabProgram& program, const AnalysisOptions& options,
                 "the unrolled circuit has more than 2^32 places of errors, too many for an error "
                 "model: use --fold_loops");
   }
+  if (!options.fold_loops) need_walkable(program, "use --fold_loops");
   Analyzer(program, options).run(sink);
 }
 

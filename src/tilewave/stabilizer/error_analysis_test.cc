@@ -207,6 +207,43 @@ TEST(Disjoint, the_limit_is_a_probability) {
   }
 }
 
+// As Stim does: the limit is compared with what the circuit says, of HERALDED_ERASE(p) with p.
+TEST(Disjoint, the_limit_is_one_of_arguments) {
+  const std::string behind = "\nM 0\nDETECTOR rec[-2]\nDETECTOR rec[-1]\n";
+  const struct {
+    const char* noise;
+    double limit;
+    const char* want;
+  } cases[] = {
+      {"HERALDED_ERASE(0.25) 0", 0, "HERALDED_ERASE has disjoint branches"},
+      {"HERALDED_ERASE(0.25) 0", 0.125,
+       "HERALDED_ERASE has disjoint branches and among them a probability of 0.25, above the 0.125 "
+       "of --approximate_disjoint_errors: raise that"},
+      {"HERALDED_ERASE(0.25) 0", 0.25, "accepted: error(0.125) D0\nerror(0.125) D0 D1\n"},
+      {"HERALDED_ERASE(1) 0", 0.99, "a probability of 1, above the 0.99"},
+      {"HERALDED_ERASE(1) 0", 1, "accepted: error(0.5) D0\nerror(0.5) D0 D1\n"},
+      {"HERALDED_PAULI_CHANNEL_1(0.0625, 0.25, 0, 0) 0", 0.125, "a probability of 0.25, above"},
+      {"HERALDED_PAULI_CHANNEL_1(0.0625, 0.25, 0.125, 0) 0", 0.25,
+       "accepted: error(0.0625) D0\nerror(0.375) D0 D1\n"},
+      {"HERALDED_PAULI_CHANNEL_1(0, 0.25, 0, 0) 0", 0, "accepted: error(0.25) D0 D1\n"},
+  };
+  for (const auto& c : cases) {
+    AnalysisOptions o;
+    o.approximate_disjoint_errors = c.limit;
+    const std::string text = refusal("R 0\n" + std::string(c.noise) + behind, o);
+    EXPECT_NE(text.find(c.want), std::string::npos) << c.noise << " " << c.limit << "\n" << text;
+  }
+}
+
+TEST(Disjoint, one_detector_flips_and_several_flip) {
+  EXPECT_NE(refusal("M 0\nH 0\nM 0\nDETECTOR rec[-1]\n", {})
+                .find("detectors are not deterministic: D0 flips at random"),
+            std::string::npos);
+  EXPECT_NE(refusal("M 0\nH 0\nM 0\nDETECTOR rec[-1]\nDETECTOR rec[-1]\n", {})
+                .find("detectors are not deterministic: D0 D1 flip at random"),
+            std::string::npos);
+}
+
 // A chain that begins at the end of an iteration and goes on in the next.
 TEST(Fold, chains_across_iterations) {
   AnalysisOptions o;
@@ -231,6 +268,31 @@ TEST(Fold, unrolling_without_end_is_refused) {
   const std::string text =
       refusal("REPEAT 1000000000000 {\nX_ERROR(0.125) 0\n}\nM 0\nDETECTOR rec[-1]\n", {});
   EXPECT_NE(text.find("--fold_loops"), std::string::npos) << text;
+}
+
+// A block of gates alone is done after a period; one of which something is printed, or whose records
+// count, is too long.
+TEST(Fold, long_loops_without_folding) {
+  for (const AnalysisOptions& o : {AnalysisOptions{}, folding()}) {
+    // three times H S is the identity: 10^12 is 1 mod 3
+    EXPECT_EQ(model("R 0\nX_ERROR(0.125) 0\nREPEAT 1000000000000 {\nH 0\nS 0\n}\nS_DAG 0\nH 0\nM "
+                    "0\nDETECTOR rec[-1]\n",
+                    o),
+              "error(0.125) D0\n");
+    EXPECT_EQ(model("M 1\nR 0\nX_ERROR(0.125) 0\nREPEAT 999999999999 {\nREPEAT 1000000000000 {\nH "
+                    "0\nS 0\nCX rec[-1] 2\n}\nR 3\n}\nM 0\nDETECTOR rec[-1]\n",
+                    o),
+              "error(0.125) D0\n");
+  }
+  for (const char* block :
+       {"SHIFT_COORDS(1)", "M 0", "MR 0\nDETECTOR rec[-1]", "MPAD 0\nDETECTOR rec[-1]"}) {
+    const std::string text =
+        refusal(std::string("REPEAT 1000000000000 {\n") + block + "\n}\nM 0\n", {});
+    EXPECT_NE(text.find("has more than 2^36 operations, too many to go through one by one: use "
+                        "--fold_loops"),
+              std::string::npos)
+        << text;
+  }
 }
 
 // Independent errors make the channel: the probabilities of their products are the channel's.

@@ -53,6 +53,7 @@ class Explainer : public SensitivityVisitor {
                                             std::to_string(kMostErrors) +
                                             " errors to explain: shorten its REPEAT blocks");
     }
+    need_walkable(program_, "shorten its REPEAT blocks");
     number(circuit, -1);
     std::vector<double> shift;
     place(circuit, shift);
@@ -139,6 +140,7 @@ class Explainer : public SensitivityVisitor {
   }
 
   void loop(const Prim& p, std::uint64_t iterations, SensitivityWalk& walk) override {
+    if (is_silent(program_, p.a)) return SensitivityVisitor::loop(p, iterations, walk);
     for (std::uint64_t k = iterations; k-- > 0;) {
       iterations_.push_back(k);
       walk.block(p.a);
@@ -163,6 +165,13 @@ class Explainer : public SensitivityVisitor {
     return ticks;
   }
 
+  static bool has_places(const StabilizerCircuit& block) {
+    return std::ranges::any_of(block.instructions(), [&](const StabInstruction& op) {
+      return op.kind == K::kDetector || op.kind == K::kQubitCoords || op.kind == K::kShiftCoords ||
+             (op.kind == K::kRepeat && has_places(block.block(op)));
+    });
+  }
+
   // Coordinates of detectors and qubits, forwards through the unrolled circuit.
   void place(const StabilizerCircuit& block, std::vector<double>& shift) {
     const auto shifted = [&](std::span<const double> args) {
@@ -173,7 +182,8 @@ class Explainer : public SensitivityVisitor {
     for (const StabInstruction& op : block.instructions()) {
       const auto args = block.args(op);
       if (op.kind == K::kRepeat) {
-        for (std::uint64_t k = 0; k < op.repeat; ++k) place(block.block(op), shift);
+        const std::uint64_t times = has_places(block.block(op)) ? op.repeat : 0;
+        for (std::uint64_t k = 0; k < times; ++k) place(block.block(op), shift);
       } else if (op.kind == K::kDetector) {
         detector_coords_.push_back(shifted(args));
       } else if (op.kind == K::kQubitCoords) {

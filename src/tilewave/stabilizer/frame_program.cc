@@ -425,6 +425,11 @@ class Compiler {
     out_.ops.push_back(begin);
     block(p.a);
     restore(start);
+    if (out_.ops.size() == begin_at + 1) {  // Pauli gates do nothing to frames
+      out_.ops.pop_back();
+      out_.loops.pop_back();
+      return;
+    }
     FrameOp end{};
     end.code = C::kLoopEnd;
     end.first = static_cast<std::uint32_t>(begin_at + 1);

@@ -29,9 +29,10 @@ class LoopPeriod {
   /// Whether so many states have been seen that a period is no longer looked for.
   bool gave_up() const { return states_.size() >= kMostStates || sizes_.size() >= kMostStates; }
 
- private:
   static constexpr std::size_t kMostStates = std::size_t{1} << 22;  // about 200 MB
-  static constexpr std::size_t kManySymptoms = 1 << 20;             // a few milliseconds
+
+ private:
+  static constexpr std::size_t kManySymptoms = 1 << 20;  // a few milliseconds
   struct Hash {
     std::size_t operator()(const SetHash& h) const { return h.a; }
   };
@@ -40,5 +41,9 @@ class LoopPeriod {
   std::unordered_map<SetHash, std::uint64_t, Hash> states_;
   std::unordered_set<std::uint64_t> sizes_;
 };
+
+/// Throws Error(kResources): the block of `p` has come back to no state in so many iterations.
+[[noreturn]] void throw_no_period(const StabProgram& program, const Prim& p,
+                                  std::uint64_t iterations);
 
 }  // namespace tilewave::stabilizer

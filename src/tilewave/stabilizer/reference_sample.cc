@@ -5,6 +5,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
+#include "tilewave/stabilizer/loop_period.h"
 #include "tilewave/stabilizer/tableau.h"
 
 namespace tilewave::stabilizer {
@@ -164,7 +165,9 @@ class Reference {
     const std::uint64_t start = count_;
     std::uint64_t per_iteration = 0;
     for (std::uint64_t k = 0; k < iterations; ++k) {
-      if (iterations > 4) {
+      if (seen.size() >= LoopPeriod::kMostStates) {
+        if (iterations - k > LoopPeriod::kMostStates) throw_no_period(program_, p, k);
+      } else if (iterations > 4) {
         const std::uint64_t state = state_hash(count_);
         const auto [it, fresh] = seen.emplace(state, k);
         if (!fresh) {

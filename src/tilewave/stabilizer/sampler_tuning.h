@@ -24,16 +24,20 @@ constexpr double kSparseCoinSeconds = 0.2e-9;
 constexpr double kSparseStreamSeconds = 630e-9;  ///< of a unit: a tile, a group of channels
 constexpr double kSparseByteSeconds = 0.03e-9;   ///< of a row
 
-constexpr double kWorkSeconds = 25e-9;      ///< of building a sparse program, a symptom looked at
-constexpr double kBranchWork = 5;           ///< symptoms a branch of a channel, at least
-constexpr double kFreeBuildSeconds = 0.05;  ///< taken whatever the number of shots
-constexpr double kMostShots = 1e6;          ///< a longer build is weighed against at most this many
+constexpr double kWorkSeconds = 25e-9;       ///< of building a sparse program, a symptom looked at
+constexpr double kBranchWork = 5;            ///< symptoms a branch of a channel, at least
+constexpr double kFreeBuildSeconds = 0.05;   ///< taken whatever the number of shots
+constexpr double kLongShotSeconds = 1e-3;    ///< of frames: above, records may be made sparsely
+constexpr double kMostBatchSeconds = 86400;  ///< refused above
+constexpr double kHopefulBuildSeconds = 2;   ///< of one where that is refused, or of records
+constexpr double kMostShots = 1e6;  ///< a longer build is weighed against at most this many
 
 // When noise of few targets becomes sites of a list (AMD EPYC, Zen 4, AVX-512, November 2026).
 constexpr double kFewEvents = 0.5;  ///< expected in a unit of 32 shots: below
 constexpr double kProductEventSeconds = 20e-9, kProductFactorSeconds = 2e-9;  ///< of a site
 constexpr double kProductRowSeconds = 0.24e-9;  ///< of an operation on whole rows, a shot
 
+constexpr std::uint64_t kLeastBatch = 512;     ///< shots of a frame batch, at least
 constexpr std::uint64_t kLargestBatch = 4096;  ///< shots of a frame batch
 constexpr std::uint64_t kBatchBytes = std::uint64_t{3}
                                       << 20;  ///< frames, records and outputs of a batch

@@ -8,6 +8,8 @@
 namespace tilewave::stabilizer {
 
 void SegmentVisitor::add_link(const Prim& p, const SensitivityWalk& walk) {
+  constexpr std::size_t kMostLinks = std::size_t{1} << 20;
+  if (chain_.size() >= kMostLinks) throw_too_large();
   chain_.push_back({walk.program().probabilities(p)[0], walk.flips(p), &p});
   if (!p.flag) end_chain();
 }

@@ -5,6 +5,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
+#include "tilewave/stabilizer/loop_period.h"
 
 namespace tilewave::stabilizer {
 
@@ -16,14 +17,35 @@ void throw_random_symptoms(const SymptomSet& set, const std::string& place, bool
                            std::uint32_t qubit) {
   throw Error(ExitCode::kInput,
               place + std::string(set.back() & kObservableBit ? "observables" : "detectors") +
-                  " are not deterministic: " + names_of(set) + " flip at random with the " +
+                  " are not deterministic: " + names_of(set) +
+                  (set.size() == 1 ? " flips" : " flip") + " at random with the " +
                   (collapse ? "measurement or reset" : "start") + " of qubit " +
                   std::to_string(qubit) + ": fix the circuit" +
                   (set.back() & kObservableBit ? "" : " or use --allow_gauge_detectors"));
 }
 
+void throw_no_period(const StabProgram& program, const Prim& p, std::uint64_t iterations) {
+  throw Error(ExitCode::kResources,
+              program.place(p) + "the REPEAT block is in a new state after every one of its last " +
+                  std::to_string(iterations) +
+                  " iterations, so it cannot be folded: repeat it less often");
+}
+
+// Of a block in which a visitor sees nothing only the iterations behind whole periods count.
 void SensitivityVisitor::loop(const Prim& p, std::uint64_t iterations, SensitivityWalk& walk) {
-  for (std::uint64_t k = 0; k < iterations; ++k) walk.block(p.a);
+  const bool folds = iterations > 2 && is_silent(walk.program(), p.a);
+  LoopPeriod finder;
+  std::uint64_t left = iterations;
+  for (bool has_period = false; left > 0; --left) {
+    if (folds && !has_period) {
+      const std::uint64_t period = finder.find(walk, p.a, iterations - left);
+      has_period = period > 0;
+      if (has_period && (left %= period) == 0) return;
+      if (finder.gave_up() && left > LoopPeriod::kMostStates)
+        throw_no_period(walk.program(), p, iterations - left);
+    }
+    walk.block(p.a);
+  }
 }
 
 namespace {

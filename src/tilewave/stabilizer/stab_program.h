@@ -149,8 +149,20 @@ void check_lookbacks(const StabProgram& program);
 /// Of every qubit, whether something happens to it: numbers may have gaps, as on a lattice.
 std::vector<bool> used_qubits(const StabProgram& program);
 
+/// The same program on the qubits that something happens to alone, numbered without gaps in their
+/// order.
+StabProgram with_used_qubits(const StabProgram& program);
+
 /// Operations with the blocks unrolled; 2^64 - 1 where there are more.
 std::uint64_t count_unrolled(const StabProgram& program);
+
+/// Whether a block does nothing but gates, resets and feedback, so that what it does when it is
+/// repeated comes back after a period.
+bool is_silent(const StabProgram& program, std::uint32_t block);
+
+/// Throws Error(kResources) where the circuit is too long to be walked through operation by
+/// operation, silent blocks aside; `advice`: what to do then.
+void need_walkable(const StabProgram& program, const std::string& advice);
 
 /// Branches of all noise channels, once a time that each runs: grows with REPEAT counts.
 std::uint64_t count_branches(const StabProgram& program);

@@ -1,4 +1,7 @@
 // Walks over a stabilizer program that check or count: every block once, times its repetitions.
+#include <algorithm>
+#include <span>
+
 #include "tilewave/base/error.h"
 #include "tilewave/base/saturating.h"
 #include "tilewave/stabilizer/stab_program.h"
@@ -66,6 +69,33 @@ std::uint64_t branches_of(const StabProgram& program, std::uint32_t block) {
   return total;
 }
 
+bool is_silent_block(const StabProgram& program, std::uint32_t block) {
+  return std::ranges::all_of(program.blocks[block], [&](const Prim& p) {
+    switch (p.kind) {
+      case P::kClifford1:
+      case P::kControlled:
+      case P::kSwap:
+      case P::kReset:
+      case P::kFeedback:
+        return true;
+      case P::kRepeat:
+        return is_silent_block(program, p.a);
+      default:
+        return false;
+    }
+  });
+}
+
+std::uint64_t walked_of(const StabProgram& program, std::uint32_t block) {
+  std::uint64_t total = 0;
+  for (const Prim& p : program.blocks[block]) {
+    const bool loops = p.kind == P::kRepeat;
+    const std::uint64_t times = loops && !is_silent_block(program, p.a) ? program.repeats[p.b] : 1;
+    total = saturating_add(total, loops ? saturating_multiply(times, walked_of(program, p.a)) : 1);
+  }
+  return total;
+}
+
 std::uint64_t unrolled_of(const StabProgram& program, std::uint32_t block) {
   std::uint64_t total = 0;
   for (const Prim& p : program.blocks[block]) {
@@ -78,57 +108,85 @@ std::uint64_t unrolled_of(const StabProgram& program, std::uint32_t block) {
 
 }  // namespace
 
+namespace {
+
+// Calls f(qubit) for every qubit that a primitive names; f may change it where the primitive and
+// its list may be changed.
+template <class AnyPrim, class List, class F>
+void for_each_qubit(AnyPrim& p, List list, F f) {
+  switch (p.kind) {
+    case P::kControlled:
+    case P::kSwap:
+      f(p.b);
+      [[fallthrough]];
+    case P::kClifford1:
+    case P::kMeasure:
+    case P::kReset:
+    case P::kFeedback:
+    case P::kSweep:
+    case P::kFrameSign:
+      f(p.a);
+      break;
+    case P::kObservablePauli:
+      f(p.b);
+      break;
+    case P::kCorrelated:
+    case P::kRotation:
+      for (std::size_t k = 0; k < list.size(); k += 2) f(list[k]);
+      break;
+    case P::kPauli1:
+    case P::kPauli2:
+    case P::kHerald:
+    case P::kLeak:
+    case P::kLeakPair:
+    case P::kSeal:
+    case P::kScramble:
+    case P::kScramblePartner:
+    case P::kSpread:
+    case P::kLeakPauli1:
+    case P::kLeakPauli2:
+    case P::kLeakHerald:
+      for (auto& q : list) f(q);
+      break;
+    case P::kRecordFlip:
+    case P::kPad:
+    case P::kDetector:
+    case P::kObservable:
+    case P::kShift:
+    case P::kRepeat:
+      break;
+  }
+}
+
+}  // namespace
+
 std::vector<bool> used_qubits(const StabProgram& program) {
   std::vector<bool> used(program.counts.qubits);
   for (const auto& block : program.blocks) {
-    for (const Prim& p : block) {
-      switch (p.kind) {
-        case P::kControlled:
-        case P::kSwap:
-          used[p.b] = true;
-          [[fallthrough]];
-        case P::kClifford1:
-        case P::kMeasure:
-        case P::kReset:
-        case P::kFeedback:
-        case P::kSweep:
-        case P::kFrameSign:
-          used[p.a] = true;
-          break;
-        case P::kObservablePauli:
-          used[p.b] = true;
-          break;
-        case P::kCorrelated:
-        case P::kRotation: {
-          const auto list = program.list(p);
-          for (std::size_t k = 0; k < list.size(); k += 2) used[list[k]] = true;
-          break;
-        }
-        case P::kPauli1:
-        case P::kPauli2:
-        case P::kHerald:
-        case P::kLeak:
-        case P::kLeakPair:
-        case P::kSeal:
-        case P::kScramble:
-        case P::kScramblePartner:
-        case P::kSpread:
-        case P::kLeakPauli1:
-        case P::kLeakPauli2:
-        case P::kLeakHerald:
-          for (std::uint32_t q : program.list(p)) used[q] = true;
-          break;
-        case P::kRecordFlip:
-        case P::kPad:
-        case P::kDetector:
-        case P::kObservable:
-        case P::kShift:
-        case P::kRepeat:
-          break;
-      }
-    }
+    for (const Prim& p : block)
+      for_each_qubit(p, program.list(p), [&](std::uint32_t q) { used[q] = true; });
   }
   return used;
+}
+
+StabProgram with_used_qubits(const StabProgram& program) {
+  StabProgram out = program;
+  const std::vector<bool> used = used_qubits(program);
+  std::vector<std::uint32_t> places(used.size());
+  std::uint32_t next = 0;
+  for (std::size_t q = 0; q < used.size(); ++q) {
+    if (used[q]) places[q] = next++;
+  }
+  out.counts.qubits = next;
+  for (auto& block : out.blocks) {
+    for (Prim& p : block) {
+      const std::size_t count = program.list(p).size();
+      const auto list =
+          count > 0 ? std::span(out.lists).subspan(p.first, count) : std::span<std::uint32_t>();
+      for_each_qubit(p, list, [&](std::uint32_t& q) { q = places[q]; });
+    }
+  }
+  return out;
 }
 
 void check_lookbacks(const StabProgram& program) { check_lookbacks_of(program, 0, 0); }
@@ -136,5 +194,19 @@ void check_lookbacks(const StabProgram& program) { check_lookbacks_of(program, 0
 std::uint64_t count_unrolled(const StabProgram& program) { return unrolled_of(program, 0); }
 
 std::uint64_t count_branches(const StabProgram& program) { return branches_of(program, 0); }
+
+bool is_silent(const StabProgram& program, std::uint32_t block) {
+  return is_silent_block(program, block);
+}
+
+void need_walkable(const StabProgram& program, const std::string& advice) {
+  constexpr std::uint64_t kMostSteps = std::uint64_t{1} << 36;  // about an hour
+  if (walked_of(program, 0) <= kMostSteps) return;
+  throw Error(ExitCode::kResources,
+              program.name +
+                  ": the unrolled circuit has more than 2^36 operations, too many to go "
+                  "through one by one: " +
+                  advice);
+}
 
 }  // namespace tilewave::stabilizer

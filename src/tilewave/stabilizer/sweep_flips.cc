@@ -19,6 +19,7 @@ class SweepVisitor : public SensitivityVisitor {
 std::vector<std::vector<std::uint32_t>> sweep_flips(const StabProgram& program, SymptomKind kind) {
   std::vector<std::vector<std::uint32_t>> lists(program.counts.sweep_bits);
   if (lists.empty()) return lists;
+  need_walkable(program, "shorten its REPEAT blocks");
   SweepVisitor visitor(program.counts.sweep_bits);
   SensitivityWalk(program, kind, visitor).run();
   const std::uint64_t num_detectors =

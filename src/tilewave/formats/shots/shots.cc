@@ -419,7 +419,7 @@ bool ShotReader::read_one(std::uint8_t* row) {
         if (index >= size)
           fail(std::string(1, static_cast<char>(kind)) + std::to_string(index) +
                " is out of range");
-        toggle(offset + index);
+        set(offset + index);
       }
       return true;
     }

@@ -243,10 +243,11 @@ Variable* Interpreter::known_element(const ArrayPart& part) {
   return (*part.array->elements)[static_cast<std::size_t>(at.cells[0].i)].get();
 }
 
-void Interpreter::store_element(const ArrayPart& part, const Value& value, std::uint32_t line) {
+void Interpreter::store_element(const ArrayPart& part, const Value& given, std::uint32_t line) {
   const auto elements = part.array->elements;
-  Value at = element_place(part);
-  const Memory::Keep keep(memory_, at);
+  Value at = element_place(part), value = given;
+  const Memory::Keep keep(memory_, at), keep_value(memory_, value);
+  memory_.compute_here(value, line);
   if (at.is_same()) {
     return memory_.assign(*(*elements)[static_cast<std::size_t>(at.cells[0].i)], value, line);
   }

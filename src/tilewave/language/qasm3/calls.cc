@@ -326,6 +326,17 @@ Circuit Interpreter::modified(const Stmt& s, const Gate& gate, const Angles& par
   return inner;
 }
 
+void Interpreter::need_operands(const Stmt& s, std::size_t has, std::size_t takes,
+                                const char* what) const {
+  if (has == takes) return;
+  fail(s.name, concat({"gate '", s.name.text, s.modifiers.empty() ? "'" : "' with its modifiers",
+                       " takes ", counted(takes, what), ", not ", std::to_string(has)}));
+}
+
+void Interpreter::fail_twice(const Token& at, const Stmt& s) const {
+  fail(at, concat({"gate '", s.name.text, "' names a qubit twice: use distinct qubits"}));
+}
+
 void Interpreter::call(const Stmt& s) {
   const bool is_subroutine = !subroutines_.empty() && subroutines_.count(s.name.text) > 0;
   if (is_subroutine && s.operands.empty() && s.modifiers.empty()) {
@@ -342,13 +353,8 @@ void Interpreter::call(const Stmt& s) {
   const Angles params = angles(s.args);
   std::size_t num_qubits = gate.num_qubits;
   for (const Modifier& m : s.modifiers) num_qubits += num_controls(m);
-  const auto check = [&](std::size_t has, std::size_t takes, const char* what) {
-    if (has == takes) return;
-    fail(s.name, concat({"gate '", s.name.text, s.modifiers.empty() ? "'" : "' with its modifiers",
-                         " takes ", counted(takes, what), ", not ", std::to_string(has)}));
-  };
-  check(params.numbers.size(), gate.num_params, "parameter");
-  check(s.operands.size(), num_qubits, "qubit");
+  need_operands(s, params.numbers.size(), gate.num_params, "parameter");
+  need_operands(s, s.operands.size(), num_qubits, "qubit");
   for (std::size_t k = 0; k < params.numbers.size(); ++k) {
     if (!std::isfinite(params.numbers[k])) fail(s.args[k]->at, "an angle is not a finite number");
   }
@@ -398,8 +404,7 @@ void Interpreter::broadcast(const Stmt& s, const Gate& gate, const Angles& param
         continue;
       }
       if (!assumed_.empty()) return add_trap(s.name.line);  // only if the indices fall so
-      fail(s.operands[j]->at,
-           concat({"gate '", s.name.text, "' names a qubit twice: use distinct qubits"}));
+      fail_twice(s.operands[j]->at, s);
     }
     if (!s.modifiers.empty()) {
       charge_operations(s.name, inner.ops().size());

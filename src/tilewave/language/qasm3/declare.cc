@@ -98,7 +98,7 @@ void Interpreter::declare_bits(const Stmt& s) {
   if (start) {
     Expr target;
     target.kind = ExprKind::kName, target.at = s.name, target.op = name;
-    store(target, *start, s.at.line);
+    store(target, *start, s.at.line, s.value.get());
   } else if (s.value) {
     measure(s.value->at, *s.value->args[0], {kept.wires, false, kept.is_array});
   }
@@ -117,8 +117,10 @@ void Interpreter::declare_value(const Stmt& s) {
     if (v.is_const && !value.is_known()) {
       fail(s.value->at, "a constant cannot depend on a measurement");
     }
+    check_fits(*s.value, value, v.base, v.width);
     try {
       v.value = cast(value, v.base, v.width, [this] { return reach(); });
+      memory_.compute_here(v.value, s.at.line);
     } catch (const ValueError& error) {
       fail(s.value->at, error.problem);
     }

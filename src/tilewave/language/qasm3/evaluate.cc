@@ -9,13 +9,6 @@
 namespace tilewave::language::qasm3 {
 namespace {
 
-std::optional<double> constant(std::string_view name) {
-  if (name == "pi" || name == "\xCF\x80") return std::numbers::pi;
-  if (name == "tau" || name == "\xCF\x84") return 2 * std::numbers::pi;
-  if (name == "euler" || name == "\xE2\x84\x87") return std::numbers::e;
-  return std::nullopt;
-}
-
 // "0101" with its first character highest.
 Value bit_string(std::string_view text) {
   Value v = Value::integer(0);
@@ -32,6 +25,13 @@ Value bit_string(std::string_view text) {
 }
 
 }  // namespace
+
+std::optional<double> constant(std::string_view name) {
+  if (name == "pi" || name == "\xCF\x80") return std::numbers::pi;
+  if (name == "tau" || name == "\xCF\x84") return 2 * std::numbers::pi;
+  if (name == "euler" || name == "\xE2\x84\x87") return std::numbers::e;
+  return std::nullopt;
+}
 
 Value Interpreter::evaluate(const Expr& e) {
   try {
@@ -314,8 +314,10 @@ void Interpreter::fail(const Token& at, const std::string& problem) const {
   fail_at(files_.of(at.text), at.offset, problem);
 }
 
-void Interpreter::fail_unknown(const Token& name, const char* what) {
+void Interpreter::fail_unknown(const Token& name, const char* what,
+                               const std::vector<std::string_view>& more) {
   std::vector<std::string_view> known = memory_.names();
+  known.insert(known.end(), more.begin(), more.end());
   for (const std::string_view word : {"pi", "tau", "euler"}) known.push_back(word);
   for (const std::string_view f : function_names()) known.push_back(f);
   for (const auto& [key, definition] : subroutines_) known.push_back(key);

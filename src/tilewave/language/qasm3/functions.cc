@@ -49,15 +49,9 @@ Value as_float(const Value& a) {
 
 bool call_function(std::string_view name, const std::vector<Value>& args, Value& out,
                    const ReachOf& reach) {
-  const auto need = [&](std::size_t count) {
-    if (args.size() != count) {
-      throw ValueError{concat({"'", name, "' takes ", counted(count, "argument"), ", not ",
-                               std::to_string(args.size())})};
-    }
-  };
+  if (is_function(name)) need_arguments(name, args.size());
   for (const RealFunction& f : kRealFunctions) {
     if (f.name != name) continue;
-    need(1);
     const Value x = as_float(args[0]);
     std::optional<Value> table;
     if (!x.is_expr()) {
@@ -75,12 +69,10 @@ bool call_function(std::string_view name, const std::vector<Value>& args, Value&
     return true;
   }
   if (name == "mod" || name == "pow") {
-    need(2);
     out = binary(name == "mod" ? "%" : "**", args[0], args[1], reach);
     return true;
   }
   if (name == "popcount") {
-    need(1);
     if (args[0].is_real()) throw ValueError{"popcount needs bits or an integer"};
     const Value u =
         args[0].is_turns() ? raw_bits(args[0]) : cast(args[0], Base::kUint, args[0].width);
@@ -95,7 +87,6 @@ bool call_function(std::string_view name, const std::vector<Value>& args, Value&
     return true;
   }
   if (name == "rotl" || name == "rotr") {
-    need(2);
     if (args[0].is_real() || args[1].is_real() || args[1].is_turns()) {
       throw ValueError{"a rotation needs bits and an integer"};
     }
@@ -103,6 +94,15 @@ bool call_function(std::string_view name, const std::vector<Value>& args, Value&
     return true;
   }
   return false;
+}
+
+void need_arguments(std::string_view function, std::size_t has) {
+  const bool two =
+      function == "mod" || function == "pow" || function == "rotl" || function == "rotr";
+  const std::size_t takes = two ? 2 : 1;
+  if (has == takes) return;
+  throw ValueError{concat(
+      {"'", function, "' takes ", counted(takes, "argument"), ", not ", std::to_string(has)})};
 }
 
 bool is_function(std::string_view name) {

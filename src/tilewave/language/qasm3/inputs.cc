@@ -6,6 +6,7 @@
 #include "tilewave/base/bits.h"
 #include "tilewave/base/concat.h"
 #include "tilewave/base/error.h"
+#include "tilewave/base/read_double.h"
 #include "tilewave/base/units.h"
 #include "tilewave/language/qasm2/expression.h"
 #include "tilewave/language/qasm3/value.h"
@@ -15,6 +16,9 @@ namespace {
 
 // A number as OpenQASM 2 writes angles.
 double number(const std::string& text) {
+  const bool is_word = text.find_first_of("0123456789") == text.npos;  // as inf or nan
+  if (const auto x = whole_double(text); is_word && x && !std::isfinite(*x))
+    throw ValueError{"must be a finite number"};
   try {
     return qasm2::parse_constant(text, "input");
   } catch (const Error& error) {

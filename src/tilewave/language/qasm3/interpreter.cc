@@ -1,6 +1,7 @@
 // Statements of OpenQASM 3 become operations at once; see qasm3.h.
 #include "tilewave/language/qasm3/interpreter.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "tilewave/base/concat.h"
@@ -10,10 +11,20 @@
 
 namespace tilewave::language {
 namespace qasm3 {
+namespace {
+
+// Whether statements stand in it that it may leave out.
+bool has_body(StmtKind kind) {
+  return kind == StmtKind::kIf || kind == StmtKind::kFor || kind == StmtKind::kWhile ||
+         kind == StmtKind::kSwitch || kind == StmtKind::kBlock;
+}
+
+}  // namespace
 
 circuit::Circuit Interpreter::run(TextSource source) {
   const TextSource& kept = files_.start(std::move(source));
   program(kept);
+  check_definitions();
   for (const auto& [name, value] : inputs_) {
     if (!used_inputs_.count(name)) {
       throw Error(ExitCode::kInput,
@@ -37,7 +48,10 @@ Interpreter::Flow Interpreter::program(const TextSource& source) {
   // Definitions keep their statements; every other one is forgotten.
   while (!parser.at_end()) {
     if (plain_statement(lexer)) continue;
-    if (execute(parser.statement()) == Flow::kEnd) return Flow::kEnd;
+    const Stmt s = parser.statement();
+    const Flow flow = execute(s);
+    if (has_body(s.kind)) check_statement(s);
+    if (flow == Flow::kEnd) return Flow::kEnd;
   }
   return Flow::kNext;
 }
@@ -55,13 +69,17 @@ void Interpreter::note_lost_fraction() {
   if (lost_) note(lost_->at, "fraction", lost_->text);
 }
 
+void Interpreter::need_gate_statement(const Stmt& s) const {
+  if (s.kind == StmtKind::kCall || s.kind == StmtKind::kBarrier || s.kind == StmtKind::kDelay ||
+      s.kind == StmtKind::kEmpty || s.kind == StmtKind::kFor || s.kind == StmtKind::kIf ||
+      s.kind == StmtKind::kBlock)
+    return;
+  fail(s.at, concat({"'", s.at.text, "' cannot stand in a gate definition"}));
+}
+
 Interpreter::Flow Interpreter::execute(const Stmt& s) {
   charge(s.at, 1);
-  if (in_gate_ && s.kind != StmtKind::kCall && s.kind != StmtKind::kBarrier &&
-      s.kind != StmtKind::kDelay && s.kind != StmtKind::kEmpty && s.kind != StmtKind::kFor &&
-      s.kind != StmtKind::kIf && s.kind != StmtKind::kBlock) {
-    fail(s.at, concat({"'", s.at.text, "' cannot stand in a gate definition"}));
-  }
+  if (in_gate_) need_gate_statement(s);
   switch (s.kind) {
     case StmtKind::kInclude:
       return include(s);
@@ -261,7 +279,7 @@ void Interpreter::assign(const Stmt& s) {
   }
   const Variable* v = target.kind == ExprKind::kName ? memory_.find(target.op) : nullptr;
   if (v && v->kind == Variable::Kind::kValue && v->value.is_real()) note_lost_fraction();
-  store(target, value, s.at.line);
+  store(target, value, s.at.line, s.op == "=" ? s.value.get() : nullptr);
 }
 
 void Interpreter::check_is_variable(const Variable& v, const Expr& target) const {
@@ -270,7 +288,43 @@ void Interpreter::check_is_variable(const Variable& v, const Expr& target) const
   if (v.is_const) fail(root->at, concat({"'", root->op, "' is constant"}));
 }
 
-void Interpreter::store(const Expr& target, const Value& given_value, std::uint32_t line) {
+void Interpreter::check_fits(const Expr& e, const Value& v, Base base, int width) {
+  const bool is_number = base == Base::kInt || base == Base::kUint;
+  const bool is_integer = v.is_known() && (v.base == Base::kInt || v.base == Base::kUint);
+  if ((!is_number && base != Base::kBit) || !is_integer || width < 1 || width > 63 ||
+      !is_written_out(e))
+    return;
+  const std::int64_t i = v.cells[0].i, half = std::int64_t{1} << (width - 1);
+  const bool fits = i >= -half && i < (base == Base::kInt ? half : 2 * half);
+  if (fits && (v.base == Base::kInt || i >= 0)) return;
+  const std::string size = std::to_string(width);
+  const std::string number =
+      v.base == Base::kInt ? std::to_string(i) : std::to_string(static_cast<std::uint64_t>(i));
+  if (base == Base::kBit) {
+    fail(e.at,
+         concat({number, " does not fit into ", counted(static_cast<std::uint64_t>(width), "bit"),
+                 ", which hold 0 to ", std::to_string(2 * half - 1)}));
+  }
+  const std::int64_t becomes = cast(v, base, width).cells[0].i;
+  note(e.at, "range",
+       concat({number, " does not fit ", base == Base::kInt ? "int[" : "uint[", size,
+               "] and becomes ", std::to_string(becomes)}));
+}
+
+// Numbers and operators alone: what the value is stands in the program.
+bool Interpreter::is_written_out(const Expr& e) {
+  if (e.kind == ExprKind::kInteger) return true;
+  if (e.kind == ExprKind::kName) {
+    const Variable* v = memory_.find(e.op);
+    return v && v->is_const && v->kind == Variable::Kind::kValue;
+  }
+  if (e.kind != ExprKind::kUnary && e.kind != ExprKind::kBinary) return false;
+  return std::all_of(e.args.begin(), e.args.end(),
+                     [this](const ExprPtr& part) { return is_written_out(*part); });
+}
+
+void Interpreter::store(const Expr& target, const Value& given_value, std::uint32_t line,
+                        const Expr* from) {
   Value value = given_value;
   const Memory::Keep keep(memory_, value);
   try {
@@ -289,6 +343,7 @@ void Interpreter::store(const Expr& target, const Value& given_value, std::uint3
           fail(target.at, concat({"the sizes differ: ", counted(to.ids.size(), "bit"), " and ",
                                   std::to_string(value.width)}));
         }
+        if (from) check_fits(*from, value, Base::kBit, n);
         memory_.write(to.ids, cast(value, Base::kBit, n), line);
       });
     }
@@ -297,6 +352,7 @@ void Interpreter::store(const Expr& target, const Value& given_value, std::uint3
     Variable* v = memory_.find(root->op);
     if (!v) fail_unknown(root->at, "name");
     check_is_variable(*v, target);
+    if (root == &target && from) check_fits(*from, value, v->base, v->width);
     if (root == &target) return memory_.assign(*v, value, line);
     // some bits of an integer, of an angle[n] or of a bit parameter
     std::size_t outer = 1;
@@ -409,6 +465,7 @@ void Interpreter::define(const Stmt& s) {
   }
   const Definition& d = *s.definition;
   check_name(d.name, s.kind == StmtKind::kGate);
+  definitions_.push_back({s.definition, s.kind == StmtKind::kGate});
   if (s.kind == StmtKind::kDef) {
     d.least_steps = least_steps(d.body);
     subroutines_.emplace(d.name.text, s.definition);

@@ -110,10 +110,17 @@ class Interpreter {
   Flow execute(const Stmt& s);
   Flow block(const Block& body);
   Flow statements(const Block& body);
+  void need_gate_statement(const Stmt& s) const;
   Flow return_statement(const Stmt& s);
   Flow include(const Stmt& s);
   void assign(const Stmt& s);
-  void store(const Expr& target, const Value& value, std::uint32_t line);
+  /// `from`: the expression of the value, where the program writes it; null where it is computed.
+  void store(const Expr& target, const Value& value, std::uint32_t line,
+             const Expr* from = nullptr);
+  /// A constant that is written for a type must be one of its values: an error for bits, a note for
+  /// numbers, which wrap around.
+  void check_fits(const Expr& e, const Value& v, Base base, int width);
+  bool is_written_out(const Expr& e);
   void check_is_variable(const Variable& v, const Expr& target) const;
   void measure(const Token& at, const Expr& from, const Wires& to);
   Flow conditional(const Stmt& s);
@@ -202,7 +209,17 @@ class Interpreter {
   void note(const Token& at, const char* kind, const std::string& text);
   void note_lost_fraction();
 
+  [[noreturn]] void fail_twice(const Token& at, const Stmt& s) const;
+  /// Throws where a gate is called with `has` parameters or qubits and takes another number.
+  void need_operands(const Stmt& s, std::size_t has, std::size_t takes, const char* what) const;
+
+  // ---- what was never run (check.cc) ----
+  class Check;
+  void check_statement(const Stmt& s);
+  void check_definitions();
+
   // ---- subroutines (subroutines.cc) ----
+  void need_arguments_of(const Token& at, const Definition& d, std::size_t has) const;
   Value call_once(const Token& at, const std::vector<ExprPtr>& args);
 
   // ---- what depends on measurements (dependent.cc) ----
@@ -287,7 +304,9 @@ class Interpreter {
   int width_of(const TypeName& type, int otherwise);
 
   [[noreturn]] void fail(const Token& at, const std::string& problem) const;
-  [[noreturn]] void fail_unknown(const Token& name, const char* what);
+  /// `more`: names that are known beside those of the memory.
+  [[noreturn]] void fail_unknown(const Token& name, const char* what,
+                                 const std::vector<std::string_view>& more = {});
 
   const ProgramInputs& inputs_;
   UnboundInputs unbound_;
@@ -306,6 +325,11 @@ class Interpreter {
     const Variable* variable = nullptr;
   } plain_names_[2];  // the bits and the qubits named last
   std::unordered_map<std::string_view, std::shared_ptr<const Definition>> subroutines_;
+  struct Defined {
+    std::shared_ptr<const Definition> definition;
+    bool is_gate;
+  };
+  std::vector<Defined> definitions_;  // of the program
   std::unordered_set<std::string> used_inputs_;
   Call call_;                         // of the subroutine under way
   std::vector<Assumed> assumed_;      // indices in the case under way

@@ -179,12 +179,16 @@ void Memory::assign_bit(std::uint32_t wire, bool value, std::uint32_t line,
 }
 
 // Moves a value into hidden bits.
-void Memory::keep(Value& v, std::uint32_t line) {
+void Memory::keep(Value& v, std::uint32_t line, std::int32_t condition) {
   const int size = bits_of(v);
   const std::uint32_t first = hidden_bits(static_cast<std::size_t>(size))[0];
-  assign_bits(first, size, to_expr(v), line, -1);
+  assign_bits(first, size, to_expr(v), line, condition);
   for (int k = 0; k < size; ++k) known_[first + static_cast<std::uint32_t>(k)] = -1;
   v = stored(v.base, v.width, first);
+}
+
+void Memory::compute_here(Value& v, std::uint32_t line) {
+  if (v.is_expr() && circuit::may_fail(*v.expr)) keep(v, line, condition_index());
 }
 
 // Puts the condition into a hidden bit.
@@ -316,7 +320,8 @@ void Memory::store(Variable& v, const Value& value, std::uint32_t line, std::int
 
 void Memory::assign(Variable& v, const Value& value, std::uint32_t line) {
   Value result = cast(value, v.base, v.width, [this] { return reach(); });
-  if (result.is_expr() && result.expr->nodes.size() > kMaxNodes) keep(result, line);
+  if (result.is_expr() && result.expr->nodes.size() > kMaxNodes)
+    keep(result, line, condition_index());
   const std::size_t outer = std::max(v.depth, base_);
   if (terms_.size() > outer) {
     Value condition = Value::boolean(true);
@@ -335,6 +340,7 @@ void Memory::assign(Variable& v, const Value& value, std::uint32_t line) {
     if (!table) return assign_running(v, std::move(result), line);
     result = select(condition, result, v.value);
   }
+  compute_here(result, line);
   v.value = std::move(result);
   any_dependent_ |= !v.value.is_known();
 }

@@ -73,6 +73,9 @@ class Memory {
   void check(circuit::ClassicalExpr expr, std::uint32_t line);
   /// A bit becomes 0, whatever the conditions.
   void clear(std::uint32_t wire, std::uint32_t line);
+  /// A value that the circuit may fail to compute, such as a quotient, is computed where the circuit
+  /// comes here, under the conditions, and read from bits afterwards.
+  void compute_here(Value& v, std::uint32_t line);
   /// Assigns under the conditions entered since the variable was declared.
   void assign(Variable& v, const Value& value, std::uint32_t line);
 
@@ -120,7 +123,7 @@ class Memory {
   void assign_bits(std::uint32_t first, int size, circuit::ClassicalExpr value, std::uint32_t line,
                    std::int32_t condition);
   void store(Variable& v, const Value& value, std::uint32_t line, std::int32_t condition);
-  void keep(Value& v, std::uint32_t line);
+  void keep(Value& v, std::uint32_t line, std::int32_t condition = -1);
   void assign_running(Variable& v, Value result, std::uint32_t line);
   void materialise(Term& term, std::uint32_t line);
   template <class F>

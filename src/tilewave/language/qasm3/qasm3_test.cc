@@ -451,6 +451,82 @@ TEST(Qasm3, a_comma_may_end_every_list) {
   EXPECT_NE(error("qubit q; rx(,) q;").find("expected an expression"), std::string::npos);
 }
 
+TEST(Qasm3, what_is_never_run_is_checked) {
+  const struct {
+    const char* text;
+    const char* error;
+  } cases[] = {
+      // bodies of gates
+      {"gate g a { rx a; } qubit q;", "f:1:12: gate 'rx' takes 1 parameter, not 0"},
+      {"gate g a { cx a; } qubit q;", "f:1:12: gate 'cx' takes 2 qubits, not 1"},
+      {"gate g a { ctrl(2) @ x a; } qubit q;",
+       "f:1:22: gate 'x' with its modifiers takes 3 qubits, not 1"},
+      {"gate g(t) a { rx(u) a; } qubit q;", "f:1:18: unknown name 'u'"},
+      {"gate g(theta) a { rx(thta) a; } qubit q;",
+       "f:1:22: unknown name 'thta': did you mean 'theta'?"},
+      {"gate g a { x b; } qubit q;", "f:1:14: unknown name 'b'"},
+      {"gate g(t) a { x t; } qubit q;", "f:1:17: this is a classical value, a qubit is needed"},
+      {"gate g a { rx(a) a; } qubit q;", "f:1:12: 'rx' is a gate, applied as 'rx(angle) q;'"},
+      {"gate g a { rx(2 * a) a; } qubit q;",
+       "f:1:19: 'a' is a quantum register, a classical value is needed"},
+      {"gate g a { rx(sin()) a; } qubit q;", "f:1:15: 'sin' takes 1 argument, not 0"},
+      {"gate g a { rx(foo(1)) a; } qubit q;", "f:1:15: unknown function 'foo'"},
+      {"gate g a { int n = 2; x a; } qubit q;", "f:1:12: 'int' cannot stand in a gate definition"},
+      {"gate g a { measure a; } qubit q;", "f:1:12: 'measure' cannot stand in a gate definition"},
+      {"gate g a { for int i in [0:1] { break; } } qubit q;",
+       "f:1:33: 'break' cannot stand in a gate definition"},
+      {"gate g a { x $0; } qubit q;", "f:1:14: a gate works on its own qubits"},
+      {"gate g a { x q; } qubit q;", "f:1:14: unknown name 'q'"},
+      {"int n = 2; gate g a { rx(n) a; } qubit q;", "f:1:26: unknown name 'n'"},
+      {"gate g a { x a[0]; } qubit q;", "f:1:15: a single bit has no index"},
+      {"gate g a { cx a, a; } qubit q;",
+       "f:1:18: gate 'cx' names a qubit twice: use distinct qubits"},
+      // of subroutines
+      {"def f(int a, qubit a) { } qubit q;", "f:1:20: the name 'a' is used twice"},
+      {"def f() { int k = 1; bit k; } qubit q;", "f:1:26: 'k' is declared twice"},
+      {"def f(qubit[2] a) { cx a, a; } qubit q;",
+       "f:1:27: gate 'cx' names a qubit twice: use distinct qubits"},
+      {"def f(qubit a) { foo a; } qubit q;", "f:1:18: unknown gate 'foo'"},
+      {"def f(qubit a) { x b; } qubit q;", "f:1:20: unknown name 'b'"},
+      {"def f(int n) -> int { return m; } qubit q;", "f:1:30: unknown name 'm'"},
+      {"def f(int n) { g(n, 1); } def g(int k) { } qubit q;",
+       "f:1:16: 'g' takes 1 argument, not 2"},
+      {"def f(int n) { int k = f(); } qubit q;", "f:1:24: 'f' takes 1 argument, not 0"},
+      {"def f() { { int k = 1; } int j = k; } qubit q;", "f:1:34: unknown name 'k'"},
+      {"def f(qubit a) { if (a) x a; } qubit q;",
+       "f:1:22: 'a' is a quantum register, a classical value is needed"},
+      {"def f() { break; } qubit q;", "f:1:11: 'break' stands in a loop"},
+      {"def f(bit[2] b) { measure b; } qubit q;",
+       "f:1:27: this is a classical register, a qubit is needed"},
+      {"def f() -> bit[m] { return 0; } qubit q;", "f:1:16: unknown name 'm'"},
+      // branches that are not taken
+      {"qubit q; if (false) { foo q; }", "f:1:23: unknown gate 'foo'"},
+      {"qubit q; if (true) { x q; } else { rx q; }", "f:1:36: gate 'rx' takes 1 parameter, not 0"},
+      {"qubit q; while (false) { x r; }", "f:1:28: unknown name 'r'"},
+      {"qubit q; for int i in {} { int k = j; }", "f:1:36: unknown name 'j'"},
+      {"qubit q; switch (2) { case 1 { x q, q; } default { } }",
+       "f:1:32: gate 'x' takes 1 qubit, not 2"},
+      {"qubit q; if (false) { return; }", "f:1:23: 'return' stands in a subroutine"},
+      {"qubit q; if (false) { def f() { } }", "f:1:23: 'def' stands outside of blocks"},
+  };
+  for (const auto& c : cases) EXPECT_EQ(error(c.text), c.error) << c.text;
+  const char* good[] = {
+      "const int n = 2; gate g(t) a, b { rx(n * t + pi) a; for int i in [0:n] { cx a, b; } ctrl @ "
+      "inv @ pow(n) @ x a, b; gphase(t); barrier a; } qubit q;",
+      // what stands below is there when it is called
+      "def f(qubit[m] a) { g(a[0]); let b = a[0] ++ a[1]; x b; } def g(qubit a) { x a; } const int "
+      "m = 2; qubit q;",
+      "def f(mutable array[int[8], #dim = 1] a, qubit r) -> bit { int k = sizeof(a); a[0] = k; for "
+      "int i in a { if (i == 2) { continue; } else { break; } } bit[2] c; c[0] = measure r; "
+      "measure r -> c[1]; let z = c[0:1]; while (z[0]) { reset r; z[0] = 0; } delay[5ns] r; "
+      "return c[0]; } qubit q;",
+      "def f() { x $0; bit b = measure $1; } x $0;",
+      "qubit[2] q; bit[2] c; int k = 1; let r = q[0:1]; if (false) { let s = r[{0, 1}]; cx s[0], "
+      "r[k]; c = measure s; box { h r; } float f = int(rotl(c, 1)) + sin(pi); }",
+  };
+  for (const char* text : good) EXPECT_EQ(error(text), "no error") << text;
+}
+
 TEST(Qasm3, registers_may_be_empty_and_units_stand_apart) {
   EXPECT_EQ(
       operations("qubit[2] q; bit[0] c; qubit[0] r; x q; x r; delay[5 ns] q; delay[1.5\t us] q;"),

@@ -122,6 +122,26 @@ ClassicalOp op_of(std::string_view name) {
 
 bool is_unsigned(const Value& v) { return type_of(v) != ClassicalType::kInt; }
 
+// x / y or x % y of an int and a natural number of 64 bits, x being the int where `x_is_int`: with
+// s = -1 below 0, else 0, the amount of the int i is (i ^ s) - s, and the result gets its sign in
+// the same way. A remainder has the sign of x.
+std::int32_t add_mixed_quotient(ClassicalExpr& e, ClassicalOp code, std::int32_t x, std::int32_t y,
+                                bool x_is_int) {
+  constexpr auto kUint = ClassicalType::kUint, kInt = ClassicalType::kInt;
+  const std::int32_t number = add_cast(e, x_is_int ? x : y, kInt, 64);
+  const std::int32_t below = add_cast(
+      e, add(e, ClassicalOp::kShiftRight, kInt, 64, number, e.constant(kUint, 64, 63)), kUint, 64);
+  const auto with_sign = [&](std::int32_t a) {
+    return add(e, ClassicalOp::kSub, kUint, 64, add(e, ClassicalOp::kBitXor, kUint, 64, a, below),
+               below);
+  };
+  const std::int32_t amount = with_sign(add_cast(e, number, kUint, 64));
+  const std::int32_t natural = add_cast(e, x_is_int ? y : x, kUint, 64);
+  const std::int32_t out = x_is_int ? add(e, code, kUint, 64, amount, natural)
+                                    : add(e, code, kUint, 64, natural, amount);
+  return code == ClassicalOp::kDiv || x_is_int ? with_sign(out) : out;
+}
+
 }  // namespace
 
 ClassicalExpr to_expr(const Value& a) {
@@ -271,6 +291,11 @@ Value binary_expr(std::string_view op, Value a, const Value& b) {
     return result(base, default_width(base));
   }
   const IntegerType to = integer_result(op, a, b);
+  if ((op == "/" || op == "%") && exceeds_int(a, b)) {
+    add_cast(e, add_mixed_quotient(e, code, x, y, !is_unsigned(a)), type_of(to.base, to.width),
+             node_width(to.base, to.width));
+    return result(to.base, to.width);
+  }
   const bool shift = op == "<<" || op == ">>";
   const bool plain = shift ? is_unsigned(a) : to.base != Base::kInt;
   const auto type = plain ? ClassicalType::kUint : ClassicalType::kInt;

@@ -21,13 +21,16 @@ bool returns_inside(const Block& body, bool is_inside = false) {
 
 }  // namespace
 
+void Interpreter::need_arguments_of(const Token& at, const Definition& d, std::size_t has) const {
+  if (has == d.params.size()) return;
+  fail(at, concat({"'", at.text, "' takes ", counted(d.params.size(), "argument"), ", not ",
+                   std::to_string(has)}));
+}
+
 Value Interpreter::call_once(const Token& at, const std::vector<ExprPtr>& args) {
   if (in_gate_) fail(at, "a gate cannot call a subroutine");
   const Definition& d = *subroutines_.at(at.text);
-  if (args.size() != d.params.size()) {
-    fail(at, concat({"'", at.text, "' takes ", counted(d.params.size(), "argument"), ", not ",
-                     std::to_string(args.size())}));
-  }
+  need_arguments_of(at, d, args.size());
   check_steps(at, d.least_steps);
   std::vector<Variable> values;
   for (std::size_t k = 0; k < args.size(); ++k) {
@@ -52,6 +55,7 @@ Value Interpreter::call_once(const Token& at, const std::vector<ExprPtr>& args) 
       v.width = width_of(p.type);
       try {
         v.value = cast(evaluate(*args[k]), v.base, v.width, [this] { return reach(); });
+        memory_.compute_here(v.value, at.line);
       } catch (const ValueError& error) {
         fail(args[k]->at, error.problem);
       }

@@ -93,6 +93,21 @@ std::int64_t apply_integer(std::string_view op, std::int64_t a, std::int64_t b, 
   return out;
 }
 
+// a / b or a % b of an int and a natural number of 64 bits, which is `a` where `a_is_int` is not
+// set: a quotient of the amounts, with the sign of the int, or with that of a for a remainder.
+std::int64_t divide_mixed(std::string_view op, std::int64_t a, std::int64_t b, bool a_is_int) {
+  if (b == 0) throw ValueError{"division by zero"};
+  const bool a_below = a_is_int && a < 0, b_below = !a_is_int && b < 0;
+  const auto amount = [](std::int64_t i, bool is_below) {
+    const auto u = static_cast<std::uint64_t>(i);
+    return is_below ? 0 - u : u;
+  };
+  const std::uint64_t x = amount(a, a_below), y = amount(b, b_below);
+  const std::uint64_t out = op == "/" ? x / y : x % y;
+  const bool below = op == "/" ? a_below || b_below : a_below;
+  return static_cast<std::int64_t>(below ? 0 - out : out);
+}
+
 bool compare(std::string_view op, auto a, auto b) {
   if (op == "==") return a == b;
   if (op == "!=") return a != b;
@@ -104,8 +119,8 @@ bool compare(std::string_view op, auto a, auto b) {
 // What a table without a value in some cells is.
 enum class Outcome : std::uint8_t { kTable, kRunning };
 
-// Fills the cells with what f gives. Where it throws in a case that can occur there is no value:
-// an error, or the running circuit's to decide.
+// Fills the cells with what f gives. Where it throws in a case that can occur there is no table: an
+// error where there is no other case, else the running circuit's to compute.
 Outcome fill(Value& out, const std::function<Cell(std::size_t)>& f, const ReachOf& reach) {
   std::vector<std::size_t> bad;
   std::string problem;
@@ -131,7 +146,9 @@ Outcome fill(Value& out, const std::function<Cell(std::size_t)>& f, const ReachO
     occurs = std::any_of(both.cells.begin(), both.cells.end(), [](Cell c) { return c.i != 0; });
   }
   if (!occurs) return Outcome::kTable;
-  if (!r.is_conditional || out.is_known()) throw ValueError{problem};
+  // Which case there is, is known while the circuit runs, unless all are alike.
+  const bool always = !r.is_conditional && bad.size() == out.cells.size();
+  if (always || out.is_known()) throw ValueError{problem};
   return Outcome::kRunning;
 }
 
@@ -343,6 +360,9 @@ Value binary(std::string_view op, Value a, const Value& b, const ReachOf& reach)
         a, b,
         [&](Cell p, Cell q) { return real_cell(apply_real(op, as_real(a, p), as_real(b, q))); },
         reach);
+    if (!out && power_real) {
+      return binary_expr(op, cast(a, Base::kFloat, 64), cast(b, Base::kFloat, 64));
+    }
     if (!out) return binary_expr(op, std::move(a), b);
     out->base = power_real ? Base::kFloat : real_result(op, a, b);
     out->width = default_width(out->base);
@@ -354,9 +374,12 @@ Value binary(std::string_view op, Value a, const Value& b, const ReachOf& reach)
   };
   const bool checked = !is_natural(a) && !is_natural(b);
   const bool with_sign = shift ? is_signed(a) : to.base == Base::kInt;
+  const bool mixed = (op == "/" || op == "%") && exceeds_int(a, b);
   std::optional<Value> out = combine(
       a, b,
       [&](Cell p, Cell q) {
+        if (mixed)
+          return Cell{wrap(divide_mixed(op, p.i, q.i, is_signed(a)), to.base, to.width), 0};
         return Cell{wrap(apply_integer(op, p.i, q.i, checked, with_sign), to.base, to.width), 0};
       },
       reach);

@@ -165,6 +165,10 @@ std::vector<circuit::Clbit> bits_read(const Test& test);
 /// As a condition of the circuit: a comparison where it is one, otherwise an expression.
 circuit::Condition to_condition(const Test& test);
 
+/// pi, tau, euler and their letters; none for other names.
+std::optional<double> constant(std::string_view name);
+/// Throws ValueError where the function, whose name is one, takes another number of arguments.
+void need_arguments(std::string_view function, std::size_t has);
 /// Every name of a function, for suggestions.
 std::vector<std::string_view> function_names();
 bool is_function(std::string_view name);

@@ -1,5 +1,6 @@
 #include "tilewave/language/stim/dem_text.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "tilewave/language/stim/scanner.h"
@@ -175,6 +176,35 @@ circuit::ErrorModel parse_dem(std::string_view text, std::string_view file) {
   circuit::ErrorModel model;
   read_block(in, model.instructions, 0, 0);
   return model;
+}
+
+bool is_dem(std::string_view text) {
+  text = without_byte_order_mark(text);
+  while (!text.empty()) {
+    std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    line.remove_prefix(std::min(line.find_first_not_of(" \t\r}"), line.size()));
+    if (line.empty() || line[0] == '#') continue;
+    const std::size_t end =
+        std::min(line.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"),
+                 line.size());
+    std::string name(line.substr(0, end));
+    for (char& c : name) c = static_cast<char>(c >= 'a' ? c - 'a' + 'A' : c);
+    if (name == "ERROR" || name == "LOGICAL_OBSERVABLE" || name == "SHIFT_DETECTORS") return true;
+    if (name == "REPEAT") continue;  // its body tells
+    if (name != "DETECTOR") return false;
+    // DETECTOR(coordinates) rec[-1] or detector(coordinates) D0; with neither it is a circuit's
+    std::size_t at = end;
+    const auto skip = [&](char open, char close) {
+      if (at < line.size() && line[at] == open)
+        at = std::min(line.find(close, at), line.size() - 1) + 1;
+    };
+    skip('[', ']');
+    skip('(', ')');
+    at = std::min(line.find_first_not_of(" \t", at), line.size());
+    return at < line.size() && (line[at] == 'D' || line[at] == 'd');
+  }
+  return false;
 }
 
 std::string print_dem(const circuit::ErrorModel& model) {

@@ -11,6 +11,9 @@ namespace tilewave::language {
 
 /// Throws Error(kInput) with `file`:line:column and a caret.
 circuit::ErrorModel parse_dem(std::string_view text, std::string_view file = "<model>");
+/// Whether a text is an error model rather than a circuit, by its first instruction that only one of
+/// the languages has.
+bool is_dem(std::string_view text);
 /// Writes a model as it comes.
 class DemWriter : public circuit::DemSink {
  public:

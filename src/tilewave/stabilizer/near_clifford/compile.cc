@@ -443,7 +443,8 @@ double NearCliffordProgram::amplitude_steps() const {
 
 NearCliffordProgram compile_near_clifford(const StabProgram& program, FrameOutput output,
                                           std::uint32_t most_active) {
-  return NearCliffordCompiler(program, output, most_active).run();
+  // numbers of qubits may have gaps
+  return NearCliffordCompiler(with_used_qubits(program), output, most_active).run();
 }
 
 std::string describe(const NearCliffordProgram& program) {

@@ -94,7 +94,7 @@ class FrameSource : public ShotSource {
         batches_(static_cast<std::size_t>(num_threads)) {
     // As many shots as keep the frames in the second-level cache, and everything within memory.
     std::uint64_t shots = kLargestBatch;
-    while (shots > 512 && FrameBatch::bytes_for(program_, shots) > kBatchBytes) shots /= 2;
+    while (shots > kLeastBatch && FrameBatch::bytes_for(program_, shots) > kBatchBytes) shots /= 2;
     block_shots_ = shots;
     const std::uint64_t bytes = FrameBatch::bytes_for(program_, shots);
     if (bytes > kLargestBytes) {

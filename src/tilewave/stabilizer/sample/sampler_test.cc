@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <utility>
 
 #include "tilewave/base/error.h"
@@ -33,6 +34,15 @@ std::vector<std::uint8_t> rows(const std::string& text, SampleOptions options) {
   };
   EXPECT_EQ(run_shots(*source, options, pipeline), options.num_shots);
   return out;
+}
+
+std::string first_error(const std::function<void()>& f) {
+  try {
+    f();
+    return "no error";
+  } catch (const Error& error) {
+    return error.what();
+  }
 }
 
 // Counts are those of the rows, whatever their length.
@@ -208,6 +218,49 @@ const char* const kNoisy =
     "R 0 1 2\nREPEAT 40 {\nDEPOLARIZE2(0.02) 0 1 1 2\nX_ERROR(0.1) "
     "2\nPAULI_CHANNEL_1(0.01,0.02,0.03) 0\nMR(0.05) 1\nDETECTOR rec[-1]\n"
     "H 0\nSWAP 0 2\n}\nM 0 1 2\nDETECTOR rec[-1]\nOBSERVABLE_INCLUDE(0) rec[-2]";
+
+// Loops in which nothing is recorded, of more iterations than anybody can wait for.
+TEST(Sampler, long_loops_without_records_are_folded) {
+  SampleOptions options;
+  options.seed = 5;
+  options.num_shots = 4096;
+  options.output = ShotOutput::kRecords;
+  const struct {
+    const char* text;
+    const char* want;  // of every record: 0, 1 or ? at random
+  } cases[] = {
+      {"REPEAT 1000000000001 {\nX 0\n}\nM 0\n", "1"},
+      {"REPEAT 1000000000000 {\nH 0\n}\nM 0\n", "0"},
+      {"REPEAT 1000000000001 {\nH 0\n}\nM 0\n", "?"},
+      {"REPEAT 1000000000000 {\nX_ERROR(0.1) 0\n}\nM 0 1\n", "?0"},
+      {"REPEAT 1000000000000 {\nR 0\nH 0\n}\nM 0 1\n", "?0"},
+      {"REPEAT 1000000000001 {\nREPEAT 1000000000000 {\nH 0\nCX 0 1\n}\nX 2\n}\nM 2\n", "1"},
+      {"X 1\nM 1\nREPEAT 1000000000001 {\nCX rec[-1] 0\n}\nM 0\n", "11"},
+      {"MPAD 1\nREPEAT 1000000000000 {\nCX rec[-1] 0\nTICK\n}\nM 0\n", "10"},
+  };
+  for (const auto& c : cases) {
+    const std::vector<std::uint8_t> all = rows(c.text, options);
+    for (std::size_t b = 0; c.want[b] != '\0'; ++b) {
+      std::uint64_t ones = 0;
+      for (const std::uint8_t row : all) ones += row >> b & 1;
+      if (c.want[b] == '?') {
+        EXPECT_NEAR(static_cast<double>(ones), 2048, 160) << c.text << b;
+      } else {
+        EXPECT_EQ(ones, c.want[b] == '1' ? all.size() : 0) << c.text << b;
+      }
+    }
+  }
+  // and what cannot be
+  for (const Engine engine : {Engine::kAuto, Engine::kFrame}) {
+    options.engine = engine;
+    EXPECT_NE(first_error([&] {
+                rows("REPEAT 1000000000000000 {\nELSE_CORRELATED_ERROR(0.1) X0\n}\nM 0\n", options);
+              })
+                  .find("days (the frame engine goes through every iteration of a REPEAT block): "
+                        "shorten the REPEAT blocks"),
+              std::string::npos);
+  }
+}
 
 TEST(Sampler, shots_do_not_depend_on_threads_or_where_a_range_starts) {
   for (Engine engine : {Engine::kFrame, Engine::kSparse}) {
