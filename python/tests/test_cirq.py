@@ -335,6 +335,20 @@ def test_options_and_seeds():
     assert a == b and first.run(circuit, repetitions=50) != a
 
 
+def test_expectation_values_of_circuits_that_reset():
+    circuit = cirq.Circuit(cirq.H(A), cirq.CNOT(A, B), cirq.ry(0.3)(B), cirq.reset(A), cirq.rx(0.4)(A), cirq.ry(T)(B))
+    observables = [cirq.Z(A), cirq.X(B), cirq.Z(A) * cirq.Z(B)]
+    damped = circuit[:2] + cirq.Circuit(cirq.amplitude_damp(0.2)(B)) + circuit[2:]
+    for asked in (circuit, damped):
+        for initial in (0, 2):
+            found = double().simulate_expectation_values_sweep(asked, observables, [{"t": 0.2}, {"t": 1.1}], initial_state=initial)
+            for t, values in zip((0.2, 1.1), found):
+                rho = cirq.DensityMatrixSimulator(dtype=np.complex128).simulate(asked, {"t": t}, initial_state=initial)
+                expected = [cirq.PauliSum.wrap(o).expectation_from_density_matrix(rho.final_density_matrix, {A: 0, B: 1})
+                            for o in observables]
+                np.testing.assert_allclose(values, np.real(expected), atol=1e-10)
+
+
 def test_errors():
     plain = cirq.Circuit(cirq.X(A))
     qutrit = cirq.LineQid(0, 3)

@@ -904,6 +904,75 @@ def test_jax_takes_the_derivatives_of_batches():
     assert np.allclose(jax.vmap(lambda x: jax.numpy.stack(node(x, W)))(X), np.stack(plain(X, W)).T, atol=1e-11)
 
 
+JAX_OUTPUTS = {
+    "one": lambda: qml.expval(qml.Z(1)),
+    "two": lambda: (qml.expval(qml.Z(1)), qml.expval(qml.X(0) @ qml.Y(1))),
+    "probabilities": lambda: qml.probs(wires=[1, 0]),
+    "several": lambda: (qml.probs(wires=0), qml.probs(), qml.probs(wires=[1, 0])),
+    "mixed": lambda: (qml.expval(0.5 * qml.Z(0) - qml.X(1)), qml.probs(wires=[1]), qml.var(qml.Z(0) + qml.Y(1)), qml.var(qml.X(1))),
+    "state": lambda: qml.state(),
+}
+
+
+@pytest.mark.parametrize("output", JAX_OUTPUTS)
+def test_jax_nests_its_transformations(output):
+    jax = pytest.importorskip("jax", reason="JAX is not installed")
+    jax.config.update("jax_enable_x64", True)
+    jnp = jax.numpy
+
+    def circuit(x):
+        qml.StatePrep(np.array([0.6, 0, 0, 0.8j]), [0, 1])
+        qml.RX(x[0], 0)
+        qml.RY(x[1], 1)
+        qml.CNOT([0, 1])
+        qml.RZ(x[0] * x[1], 1)
+        qml.RX(0.3, 0)
+        qml.RX(x[1], 1)
+        return JAX_OUTPUTS[output]()
+    ours, theirs = (qml.QNode(circuit, dev, interface="jax") for dev in (TilewaveQubit(2), qml.device("default.qubit", wires=2)))
+    points = jnp.array([[0.1, 0.2], [0.3, 0.4], [0.5, 0.7]])
+    grid, square = jnp.stack([points, points + 1]), jnp.array([[0.1, 0.2], [0.3, -0.4]])
+    is_real = output != "state"
+
+    def joined(answers):
+        return jnp.concatenate([jnp.ravel(answer) for answer in jax.tree_util.tree_leaves(answers)])
+    jacobian = jax.jacobian if is_real else lambda f: jax.jacobian(lambda x: (f(x).real, f(x).imag))
+
+    def same(transform, *arguments):
+        found, expected = (jax.tree_util.tree_leaves(transform(f)(*arguments)) for f in (ours, theirs))
+        assert len(found) == len(expected)
+        for one, other in zip(found, expected):
+            np.testing.assert_allclose(one, other, atol=1e-12)
+            assert one.dtype == other.dtype
+    for within in (lambda f: f, jax.jit):
+        same(within, points[0])
+        for many in (points, square):  # as many sets as numbers, too
+            same(lambda f: within(jax.vmap(f)), many)
+            same(lambda f: jax.vmap(within(jacobian(f))), many)
+            same(lambda f: within(jax.vmap(jacobian(f))), many)
+        same(lambda f: within(jax.vmap(jax.vmap(f))), grid)
+        same(lambda f: within(jax.vmap(jax.vmap(jacobian(f)))), grid)
+        same(lambda f: within(jacobian(lambda x: jax.vmap(jax.vmap(lambda y: joined(f(y))))(x))), grid)
+        # a grid of two arguments
+        pairs = (points[:, 0], jnp.array([0.2, 0.9, -0.4]))
+        same(lambda f: within(jax.vmap(jax.vmap(lambda a, b: f(jnp.stack([a, b])), (None, 0)), (0, None))), *pairs)
+    if is_real:
+        same(lambda f: jax.jit(jax.jacfwd(f)), points[0])
+    # a batch of PennyLane's
+    same(lambda f: lambda x: f(x.T), points)
+    same(lambda f: jacobian(lambda x: f(x.T)), points)
+    same(lambda f: jax.vmap(lambda x: f(x.T)), grid)
+
+
+def test_jax_takes_a_product_for_a_gradient():
+    jax = pytest.importorskip("jax", reason="JAX is not installed")
+    node = qml.QNode(lambda w: [qml.StronglyEntanglingLayers(w, range(3)), qml.probs()][1], TilewaveQubit(3))
+    plain = qml.QNode(node.func, qml.device("default.qubit", wires=3))
+    weights = jax.numpy.arange(8.0)
+    found = jax.grad(lambda w: jax.numpy.dot(weights, node(w)))(W)
+    np.testing.assert_allclose(found, jax.grad(lambda w: jax.numpy.dot(weights, plain(w)))(W), atol=1e-6)
+
+
 def test_metric_tensors_equal_those_of_pennylane():
     from tilewave.pennylane import metric_tensor
     shape = qml.StronglyEntanglingLayers.shape(2, 3)

@@ -13,6 +13,7 @@ from pennylane.devices.modifiers import simulator_tracking, single_tape_support
 from pennylane.devices.preprocess import (decompose, device_resolve_dynamic_wires, validate_device_wires,
                                           validate_measurements)
 from pennylane.exceptions import DeviceError
+from pennylane.math import Interface
 from pennylane.measurements import ExpectationMP, SampleMeasurement, StateMeasurement, StateMP, VarianceMP
 from pennylane.ops import CompositeOp, Conditional, MidMeasure, SparseHamiltonian, SymbolicOp
 from pennylane.operation import StatePrepBase
@@ -25,7 +26,7 @@ from .._types import Effort, Precision
 from ..circuits import Circuit
 from ..functions import bits_of
 from ..observables import NO_TERMS
-from ..runs import how_of, initial_of, is_gpu, seed_of
+from ..runs import _count, how_of, initial_of, is_gpu, seed_of
 from . import gates
 from .analytic import measure_exactly
 from .measured import measure_branches
@@ -33,6 +34,7 @@ from .gradients import MOST_FORWARD_QUBITS, Derivatives, asks_probabilities, is_
 from .observables import KnownObservables, sentence_of
 from ..programs import Programs, Rows, how_side_by_side
 from .shots import ShotPlan, accepts_shots, is_shadow, without_shots
+from .traced import Answers, answers_in_jax, in_jax, is_jax, is_traced, need_traced, why_not_traced
 
 _OPTIONS = ("precision", "device", "threads", "effort")
 
@@ -141,6 +143,8 @@ class TilewaveQubit(Device):
         if config.gradient_method in ("best", "device", "adjoint") and self.supports_derivatives(config, circuit):
             # QNodes say device_vjp=False where nobody chose: a Jacobian would be computed for a vector's product with it
             changes.update(gradient_method="adjoint", use_device_gradient=True, use_device_jacobian_product=True)
+            if config.interface in (Interface.JAX, Interface.JAX_JIT):  # the device takes what is traced
+                changes.update(gradient_method="backprop", use_device_gradient=False, use_device_jacobian_product=False)
         else:
             changes.update(use_device_gradient=False, use_device_jacobian_product=False)
         method = config.mcm_config.mcm_method
@@ -170,7 +174,7 @@ class TilewaveQubit(Device):
             gate_set = gate_set | {"MidMeasureMP"}
         pipeline.add_transform(decompose, stopping_condition=_is_native_gate if deferred else _is_native,
                                skip_initial_state_prep=True, device_wires=self.wires, target_gates=gate_set, name=self.name)
-        if config.gradient_method == "adjoint":
+        if config.gradient_method in ("adjoint", "backprop"):
             pipeline.add_transform(decompose, stopping_condition=is_differentiable, skip_initial_state_prep=False,
                                    device_wires=self.wires, target_gates=gate_set, name="adjoint + " + self.name)
         pipeline.add_transform(device_resolve_dynamic_wires, wires=self.wires, allow_resets=not deferred)
@@ -180,18 +184,19 @@ class TilewaveQubit(Device):
         pipeline.add_transform(_expand_what_is_no_angle)
         if config.gradient_method == "adjoint":
             pipeline.add_transform(need_adjoint)
-            if config.interface == qml.math.Interface.JAX_JIT:  # which takes whole Jacobians, of single circuits
-                pipeline.add_transform(_one_by_one)
+        elif config.gradient_method == "backprop":
+            pipeline.add_transform(need_traced)
         return pipeline
 
     def supports_derivatives(self, execution_config: Optional[ExecutionConfig] = None,
                              circuit: Optional[QuantumScript] = None) -> bool:
         """Whether the engine's adjoint method gives them: of expectation values of Pauli sums, or of probabilities of
-        wires, without shots, in a circuit whose measurements in the middle are deferred."""
+        wires, without shots, in a circuit whose measurements in the middle are deferred; with JAX also of variances and
+        states, all of them side by side."""
         if execution_config is not None:
             if execution_config.gradient_method not in ("best", "device", "adjoint") or execution_config.derivative_order > 1:
                 return False
-        return circuit is None or why_not(circuit) is None
+        return circuit is None or (why_not_traced if is_jax(execution_config, circuit) else why_not)(circuit) is None
 
     def supports_vjp(self, execution_config: Optional[ExecutionConfig] = None,
                      circuit: Optional[QuantumScript] = None) -> bool:
@@ -207,6 +212,8 @@ class TilewaveQubit(Device):
     def execute(self, circuits: Union[QuantumScript, Sequence[QuantumScript]],
                 execution_config: Optional[ExecutionConfig] = None) -> Any:
         config = execution_config or ExecutionConfig()
+        if config.gradient_method == "backprop":
+            return tuple(self._run_of(tape, config).traced_results() for tape in circuits)
         return tuple(self._run_of(tape, config).results() for tape in circuits)
 
     def compute_derivatives(self, circuits: Union[QuantumScript, Sequence[QuantumScript]],
@@ -246,7 +253,7 @@ class _Run:
         self.device, self.tape, self.how, self.effort, self.mode = device, tape, how, effort, postselect_mode
         labels = _wire_order(device.wires, tape)
         self.wires = {wire: len(labels) - 1 - k for k, wire in enumerate(labels)}
-        self.rows = Rows(len(labels))
+        self.rows = Rows(max(1, len(labels)))  # a circuit without wires has its phase
         self.initial, self.clbits = None, {}
         self.numbers = []
         self._read()
@@ -287,9 +294,12 @@ class _Run:
         if data:
             plain = gates.angles_only(op)
             for value in data:
-                if not isinstance(value, (float, int)):
-                    value = qml.math.toarray(value)
-                self.numbers.append(np.asarray(value, float) if plain else np.nan)
+                if not plain:
+                    self.numbers.append(np.nan)
+                elif is_traced(value):
+                    self.numbers.append(value)
+                else:
+                    self.numbers.append(np.asarray(value if isinstance(value, (float, int)) else qml.math.toarray(value), float))
         return len(data)
 
     def table(self):
@@ -329,6 +339,19 @@ class _Run:
         return self.device._programs.of(self.rows).function(tuple(known.key for known in found),
                                                             [known.terms[0] for known in found], how)
 
+    def traced_results(self):
+        """The answers as JAX's arrays, of numbers that may be traced."""
+        if not any(is_traced(value) for value in self.numbers):
+            return in_jax(self.results())
+        how = self.how if is_gpu(self.how[1]) else (self.how[0], "cpu", self.how[2])
+        if not self.rows.keeps_norm:
+            raise DeviceError("derivatives of a circuit with projectors are not supported: use diff_method='parameter-shift'")
+        program = self.device._programs.of(self.rows)
+        answers = Answers(self.tape.measurements, self.wires,
+                          lambda obs, is_variance: self.device._known.find(obs, is_variance, self.wires, len(self.wires)),
+                          lambda key, terms: program.function(key, terms, how))
+        return answers_in_jax(answers, self.numbers, self.tape.batch_size, self.initial)
+
     def derivatives(self):
         function = self.function(wants_derivatives=True)
         if function is None:
@@ -344,6 +367,8 @@ class _Run:
         return Derivatives(bare, function, self.table(), None, self.wires, self.initial).metric_tensor()
 
     def results(self):
+        if self.tape.shots:
+            _count(self.tape.shots.total_shots)
         if self.clbits:
             found = self._measured()
         elif self.tape.shots:

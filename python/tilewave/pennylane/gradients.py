@@ -27,7 +27,7 @@ def why_not(tape: Any) -> Optional[str]:
     if tape.shots:
         return "it has shots: use parameter-shift"
     if tape.measurements and all(asks_probabilities(mp) for mp in tape.measurements):
-        return _why_no_gates(tape)
+        return why_no_gates(tape)
     for mp in tape.measurements:
         if type(mp) is not ExpectationMP or mp.mv is not None:
             return f"{mp} is no expectation value of an observable"
@@ -35,7 +35,7 @@ def why_not(tape: Any) -> Optional[str]:
             return f"{mp.obs} is no sum of Pauli strings"
         if any(qml.math.requires_grad(value) for value in mp.obs.data):
             return f"the coefficients of {mp.obs} are trainable"
-    return _why_no_gates(tape)
+    return why_no_gates(tape)
 
 
 def asks_probabilities(mp: Any) -> bool:
@@ -43,7 +43,8 @@ def asks_probabilities(mp: Any) -> bool:
     return type(mp) is ProbabilityMP and mp.obs is None and mp.mv is None
 
 
-def _why_no_gates(tape):
+def why_no_gates(tape: Any) -> Optional[str]:
+    """Why a tape is no circuit of gates; None where it is."""
     for op in tape.operations:
         if isinstance(op, (MidMeasure, Conditional)):
             return "it measures in the middle"
