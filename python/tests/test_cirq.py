@@ -359,6 +359,7 @@ def test_errors():
             (lambda: TilewaveSimulator(dtype=np.int32), "complex"),
             (lambda: TilewaveSimulator().run(plain), "no measurements"),
             (lambda: TilewaveSimulator().run(plain + cirq.measure(A), repetitions=-1), "-1 shots cannot be taken: ask for 0 or more"),
+            (lambda: TilewaveSimulator().run(plain + cirq.measure(A), repetitions=10**12), "at most 100000000 shots in one run"),
             (lambda: TilewaveSimulator().simulate_moment_expectation_values(plain, {5: cirq.Z(A)}, None), "moment 5: the circuit has"),
             (lambda: TilewaveSimulator().simulate(cirq.Circuit(cirq.X(A) ** T)), "symbols were not specified.*t"),
             (lambda: TilewaveSimulator().simulate(plain, qubit_order=[B]), "qubits"),
@@ -374,6 +375,13 @@ def test_errors():
              "different numbers")]:
         with pytest.raises(ValueError, match=message):
             wrong()
+    for repetitions in (float("nan"), 2.5, "3", True):
+        with pytest.raises(TypeError, match=f"^repetitions is {repetitions!r} .*: give a whole number"):
+            TilewaveSimulator().run(plain + cirq.measure(A), repetitions=repetitions)
+    nothing = cirq.Circuit(cirq.global_phase_operation(1j))
+    for simulator in (double(), cirq.Simulator(dtype=np.complex128)):
+        assert np.allclose(simulator.simulate(nothing).final_state_vector, [1j])
+        assert np.allclose(simulator.simulate_expectation_values(nothing, cirq.PauliString(coefficient=2)), [2])
     if not tw.built_with_cuda():
         with pytest.raises(ValueError, match="GPU execution requested"):
             TilewaveSimulator(TilewaveOptions(use_gpu=True))

@@ -589,6 +589,12 @@ def test_errors_name_what_is_wrong():
         qml.set_shots(qml.QNode(lambda: qml.state(), TilewaveQubit(1)), 10)()
     with pytest.raises(ValueError, match="threads"):
         TilewaveQubit(1, threads=-1)
+    nothing = qml.QNode(lambda: (qml.GlobalPhase(0.3), qml.state(), qml.probs())[1:], TilewaveQubit(0))
+    assert np.allclose(nothing()[0], [np.exp(-0.3j)]) and np.allclose(nothing()[1], [1])
+    with pytest.raises(qml.exceptions.DeviceError, match="has no wires, so there is nothing to sample"):
+        qml.set_shots(qml.QNode(lambda: (qml.GlobalPhase(0.3), qml.counts())[1], TilewaveQubit(0)), 5)()
+    with pytest.raises(ValueError, match="at most 100000000 shots in one run"):
+        qml.set_shots(qml.QNode(lambda: qml.expval(qml.Z(0)), TilewaveQubit(1)), 10**12)()
     assert tw.__version__
 
 
@@ -918,7 +924,7 @@ JAX_OUTPUTS = {
 def test_jax_nests_its_transformations(output):
     jax = pytest.importorskip("jax", reason="JAX is not installed")
     jax.config.update("jax_enable_x64", True)
-    jnp = jax.numpy
+    jnp, leaves = jax.numpy, jax.tree_util.tree_leaves
 
     def circuit(x):
         qml.StatePrep(np.array([0.6, 0, 0, 0.8j]), [0, 1])
@@ -929,39 +935,54 @@ def test_jax_nests_its_transformations(output):
         qml.RX(0.3, 0)
         qml.RX(x[1], 1)
         return JAX_OUTPUTS[output]()
-    ours, theirs = (qml.QNode(circuit, dev, interface="jax") for dev in (TilewaveQubit(2), qml.device("default.qubit", wires=2)))
-    points = jnp.array([[0.1, 0.2], [0.3, 0.4], [0.5, 0.7]])
-    grid, square = jnp.stack([points, points + 1]), jnp.array([[0.1, 0.2], [0.3, -0.4]])
-    is_real = output != "state"
+    node, plain = (qml.QNode(circuit, dev, diff_method=m) for dev, m in ((TilewaveQubit(2), "best"), (qml.device("default.qubit", 2), None)))
 
-    def joined(answers):
-        return jnp.concatenate([jnp.ravel(answer) for answer in jax.tree_util.tree_leaves(answers)])
-    jacobian = jax.jacobian if is_real else lambda f: jax.jacobian(lambda x: (f(x).real, f(x).imag))
+    def f(x):
+        return [part(answer) for answer in leaves(node(x)) for part in ((jnp.real, jnp.imag) if output == "state" else (jnp.real,))]
 
-    def same(transform, *arguments):
-        found, expected = (jax.tree_util.tree_leaves(transform(f)(*arguments)) for f in (ours, theirs))
-        assert len(found) == len(expected)
-        for one, other in zip(found, expected):
-            np.testing.assert_allclose(one, other, atol=1e-12)
-            assert one.dtype == other.dtype
-    for within in (lambda f: f, jax.jit):
-        same(within, points[0])
-        for many in (points, square):  # as many sets as numbers, too
-            same(lambda f: within(jax.vmap(f)), many)
-            same(lambda f: jax.vmap(within(jacobian(f))), many)
-            same(lambda f: within(jax.vmap(jacobian(f))), many)
-        same(lambda f: within(jax.vmap(jax.vmap(f))), grid)
-        same(lambda f: within(jax.vmap(jax.vmap(jacobian(f)))), grid)
-        same(lambda f: within(jacobian(lambda x: jax.vmap(jax.vmap(lambda y: joined(f(y))))(x))), grid)
+    def expected(points):
+        """Of PennyLane's own simulator, each [..., answer]."""
+        rows = np.reshape(points, (-1, 2))
+        found = plain(rows.T)
+        return [part(np.asarray(answer)).reshape(points.shape[:-1] + np.shape(answer)[1:])
+                for answer in (found if isinstance(found, tuple) else (found,))
+                for part in ((np.real, np.imag) if output == "state" else (np.real,))]
+
+    def slopes(points):
+        """The derivatives, each [..., answer, 2]."""
+        h = 1e-4
+        columns = [[(a - b) / (2 * h) for a, b in zip(expected(points + step), expected(points - step))] for step in h * np.eye(2)]
+        return [np.stack(pair, axis=-1) for pair in zip(*columns)]
+
+    def same(found, wanted, tolerance=1e-12):
+        assert len(leaves(found)) == len(wanted)
+        for one, other in zip(leaves(found), wanted):
+            np.testing.assert_allclose(one, other, atol=tolerance)
+    points = np.array([[0.1, 0.2], [0.3, 0.4], [0.5, 0.7]])
+    grid, square = np.stack([points, points + 1]), points[:2]  # as many sets as numbers, too
+    same(f(jnp.asarray(points[0])), expected(points[0]))
+    assert leaves(node(jnp.asarray(points[0])))[0].dtype == (complex if output == "state" else float)
+    weights = [np.cos(np.arange(v.size)).reshape(v.shape) for v in expected(grid)]
+
+    def loss(x):
+        return sum((w * v).sum() for w, v in zip(weights, jax.vmap(jax.vmap(f))(x)))
+    by_grid = [sum((w[..., None] * d).sum(axis=tuple(range(2, w.ndim))) for w, d in zip(weights, slopes(grid)))]
+    pairs = np.stack(np.meshgrid(points[:, 0], [0.2, 0.9, -0.4], indexing="ij"), axis=-1)
+    for within in (lambda g: g, jax.jit):
+        same(within(jax.vmap(f))(points), expected(points))
+        same(within(jax.vmap(jax.vmap(f)))(grid), expected(grid))
+        same(within(jax.vmap(jax.jacobian(f)))(points), slopes(points), 1e-6)
+        same(jax.vmap(within(jax.jacobian(f)))(square), slopes(square), 1e-6)
+        same(within(jax.vmap(jax.vmap(jax.jacobian(f))))(grid), slopes(grid), 1e-6)
+        same(within(jax.grad(loss))(grid), by_grid, 1e-6)
         # a grid of two arguments
-        pairs = (points[:, 0], jnp.array([0.2, 0.9, -0.4]))
-        same(lambda f: within(jax.vmap(jax.vmap(lambda a, b: f(jnp.stack([a, b])), (None, 0)), (0, None))), *pairs)
-    if is_real:
-        same(lambda f: jax.jit(jax.jacfwd(f)), points[0])
-    # a batch of PennyLane's
-    same(lambda f: lambda x: f(x.T), points)
-    same(lambda f: jacobian(lambda x: f(x.T)), points)
-    same(lambda f: jax.vmap(lambda x: f(x.T)), grid)
+        same(within(jax.vmap(jax.vmap(lambda a, b: f(jnp.stack([a, b])), (None, 0)), (0, None)))(points[:, 0], pairs[0, :, 1]),
+             expected(pairs))
+    same(jax.jit(jax.jacfwd(f))(points[0]), slopes(points[0]), 1e-6)
+    # a batch of PennyLane's, and a batch of batches
+    same(f(jnp.asarray(points.T)), expected(points))
+    same(jax.vmap(lambda x: f(x.T))(grid), expected(grid))
+    same(jax.grad(lambda x: sum((w[0] * v).sum() for w, v in zip(weights, f(x.T))))(points), [by_grid[0][0]], 1e-6)
 
 
 def test_jax_takes_a_product_for_a_gradient():

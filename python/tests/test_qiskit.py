@@ -291,6 +291,17 @@ def test_numbers_of_shots_and_precisions_that_are_none():
             SamplerV2(default_shots=shots).run([measured])
 
 
+def test_circuits_without_qubits():
+    nothing, bits = QuantumCircuit(0), QuantumCircuit(0, 2)
+    for ask in (lambda: tw.simulate(nothing), lambda: tw.sample(bits), lambda: from_qiskit(bits).compile(),
+                lambda: EstimatorV2().run([(nothing, SparsePauliOp(""))]).result()):
+        with pytest.raises(ValueError, match="^the circuit has no qubits, so there is no state to run: declare at least one$"):
+            ask()
+    with pytest.warns(UserWarning, match="measures nothing"):
+        assert TilewaveBackend().run(bits, shots=5).result().get_counts() == {"00": 5}
+    assert SamplerV2().run([bits], shots=5).result()[0].data.c.get_counts() == {"00": 5}
+
+
 def test_clifford_circuits_of_many_qubits_follow_what_they_measure():
     circuit = QuantumCircuit(70, 70)
     circuit.h(0)

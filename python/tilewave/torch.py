@@ -19,7 +19,7 @@ class _Expectation(torch.autograd.Function):
     def forward(values: Any, function: CircuitFunction, initial: Any) -> Any:
         last = () if function._is_single else (function.num_observables,)
         found = function.expectation(_rows(values), initial_state=initial)
-        return torch.as_tensor(found.reshape(*values.shape[:-1], *last), dtype=values.dtype, device=values.device)
+        return torch.as_tensor(found.reshape((*values.shape[:-1], *last)), dtype=values.dtype, device=values.device)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:

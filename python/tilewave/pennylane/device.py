@@ -369,6 +369,8 @@ class _Run:
     def results(self):
         if self.tape.shots:
             _count(self.tape.shots.total_shots)
+            if not self.wires:
+                raise DeviceError("the circuit has no wires, so there is nothing to sample: name the wires that are measured")
         if self.clbits:
             found = self._measured()
         elif self.tape.shots:

@@ -2,6 +2,7 @@
 sums or probabilities of wires."""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Optional
 
 import numpy as np
@@ -69,6 +70,14 @@ def need_adjoint(tape):
     return (tape,), lambda results: results[0]
 
 
+def outcomes_of(qubits: Sequence[int], num_wires: int) -> NDArray[np.int64]:
+    """The outcome of every basis state, bit k of it being qubits[k]."""
+    basis, outcome = np.arange(2**num_wires), np.zeros(2**num_wires, np.int64)
+    for k, qubit in enumerate(qubits):
+        outcome |= (basis >> qubit & 1) << k
+    return outcome
+
+
 def _again(rows, count, axis):
     """All rows, so many times."""
     return np.concatenate([rows] * count, axis=axis)
@@ -89,10 +98,8 @@ class Derivatives:
         self.tape, self.function, self.table, self.batch, self.initial = tape, function, table, batch, initial
         self.outcomes = None
         if not function.num_observables and tape.measurements:
-            basis, self.outcomes = np.arange(2 ** len(wires)), []
-            for mp in tape.measurements:  # of every basis state
-                qubits = [wires[wire] for wire in (mp.wires or wires)]
-                self.outcomes.append(sum((basis >> q & 1) << (len(qubits) - 1 - k) for k, q in enumerate(qubits)))
+            self.outcomes = [outcomes_of([wires[wire] for wire in (mp.wires or wires)][::-1], len(wires))
+                             for mp in tape.measurements]
         data = [value for op in tape.operations for value in op.data]
         self.shapes = [np.shape(value) for value in data]
         for k in tape.trainable_params:

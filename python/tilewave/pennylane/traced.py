@@ -19,7 +19,7 @@ from pennylane.math import Interface
 from pennylane.measurements import ExpectationMP, StateMP, VarianceMP
 
 from ..programs import Function
-from .gradients import asks_probabilities, why_no_gates
+from .gradients import asks_probabilities, outcomes_of, why_no_gates
 from .observables import MOST_SQUARED_TERMS, Known, sentence_of
 
 _MOST_ROWS = 1 << 12  # of a Jacobian that are asked for at a time
@@ -82,15 +82,14 @@ class Answers:
         self.parts: list[tuple[str, Any]] = []  # what each measurement asks, and of what
         self.shapes: list[tuple[int, ...]] = []
         terms: list[Any] = []
-        basis = np.arange(2 ** len(wires))
+        self.num_wires = len(wires)
         for mp in measurements:
             if type(mp) is StateMP:
                 self.parts.append(("state", None))
-                self.shapes.append((len(basis),))
+                self.shapes.append((2 ** len(wires),))
             elif asks_probabilities(mp):
-                qubits = [wires[wire] for wire in (mp.wires or wires)]
-                outcome = sum((basis >> q & 1) << (len(qubits) - 1 - k) for k, q in enumerate(qubits))
-                self.parts.append(("probabilities", (qubits[::-1], outcome)))
+                qubits = [wires[wire] for wire in (mp.wires or wires)][::-1]
+                self.parts.append(("probabilities", qubits))
                 self.shapes.append((2 ** len(qubits),))
             else:
                 known = find(mp.obs, type(mp) is VarianceMP)
@@ -113,7 +112,7 @@ class Answers:
             elif kind == "variance":
                 found.append(means[:, of] - means[:, of + 1] ** 2)
             elif kind == "probabilities":
-                found.append(self.bare.probabilities(table, of[0], initial))
+                found.append(self.bare.probabilities(table, of, initial))
             else:
                 found.append(self.bare.states(table, initial))
         return found
@@ -135,7 +134,7 @@ class Answers:
             states, by_state = self.bare.states(table, initial), 0
             for (kind, of), v in zip(self.parts, cotangents):
                 if kind == "probabilities":
-                    by_state = by_state + 2 * v[:, of[1]] * states
+                    by_state = by_state + 2 * v[:, outcomes_of(of, self.num_wires)] * states
                 elif kind == "state":
                     by_state = by_state + np.conj(v)
             gradient += self.bare.state_vjp(table, by_state, initial)
