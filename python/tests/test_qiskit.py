@@ -8,7 +8,8 @@ import pytest
 
 qiskit = pytest.importorskip("qiskit")
 from qiskit import ClassicalRegister, QuantumCircuit, transpile  # noqa: E402
-from qiskit.circuit import Parameter, ParameterVector  # noqa: E402
+from qiskit.circuit import (AnnotatedOperation, ControlModifier, InverseModifier, Parameter, ParameterVector,  # noqa: E402
+                            PowerModifier)
 from qiskit.circuit.classical import expr, types  # noqa: E402
 from qiskit.circuit.library import RYGate  # noqa: E402
 from qiskit.primitives import StatevectorEstimator, StatevectorSampler  # noqa: E402
@@ -155,6 +156,22 @@ def test_expressions_that_have_no_value_at_zero():
             from_qiskit(circuit)
         found = EstimatorV2().run([(circuit, "Z", values)]).result()[0].data.evs
         np.testing.assert_allclose(found, [np.cos(float(expression.bind(dict(zip((a, b), row))))) for row in values], atol=1e-12)
+
+
+def test_parameters_stay_under_modifiers():
+    t, s = Parameter("t"), Parameter("s")
+    inner = QuantumCircuit(2, global_phase=s)
+    inner.rx(t, 0)
+    inner.crz(t - 2 * s, 0, 1)
+    circuit = QuantumCircuit(4)
+    circuit.h(range(4))
+    circuit.append(AnnotatedOperation(inner.to_gate(), [ControlModifier(1, 0), InverseModifier(), PowerModifier(2), ControlModifier(1)]),
+                   [3, 1, 0, 2])
+    expected = Statevector(circuit.assign_parameters({t: 0.4, s: -0.7})).data
+    np.testing.assert_allclose(tw.simulate(from_qiskit(circuit).bind({"t": 0.4, "s": -0.7})), expected, atol=1e-12)
+    circuit.append(AnnotatedOperation(RYGate(t), [PowerModifier(0.5)]), [0])
+    with pytest.raises(ValueError, match="'ry' has parameters without values, which only angles of gates may have"):
+        from_qiskit(circuit)
 
 
 def test_parameters_stay():

@@ -258,7 +258,7 @@ class Converter(Flow):
 
     def part(self, part, qubits, controls, values, power=1):
         """A unitary circuit, under controls and several times."""
-        circuit = Converter(part).convert({})
+        circuit = Converter(part, symbolic=self.symbolic).convert({})
         if power < 0:
             circuit = circuit.inverse()
         for _ in range(abs(power)):
