@@ -227,6 +227,20 @@ def test_gradients_are_slopes():
     assert np.isclose(single[0], value, atol=1e-4) and np.isclose(single[1]["alpha"], slopes["alpha"], atol=1e-3)
 
 
+def test_shots_of_clifford_circuits_that_no_memory_holds():
+    text = "OPENQASM 3.0; qubit[70] q; bit[70] b; h q[0]; {} b = measure q;"
+    chain = "".join(f"cnot q[{k}], q[{k + 1}]; " for k in range(69))
+    for body in (chain, "for int i in [0:68] { cnot q[i], q[i + 1]; }", chain + "reset q[5]; "):
+        counts = TilewaveSimulator(seed=1).run(Program(source=text.replace("{}", body)), shots=200).measurements
+        rows = {"".join(map(str, row)) for row in counts}
+        assert rows == {"0" * 70, "1" * 5 + ("0" if "reset" in body else "1") + "1" * 64}
+    asked = "OPENQASM 3.0; qubit[70] q; h q[0]; " + chain + "\n#pragma braket result expectation x(q[0]) @ x(q[1])\n"
+    rows = np.array(TilewaveSimulator(seed=1).run(Program(source=asked), shots=2000).measurements).astype(int)
+    assert abs(np.mean((-1.0)**(rows[:, 0] + rows[:, 1]))) < 0.12 and (rows[:, 2:] == rows[:, 2:3]).all()  # in the basis of X
+    with pytest.raises(MemoryError, match="cannot place 70 qubits"):
+        TilewaveSimulator().run(Program(source=asked), shots=0)
+
+
 def test_errors():
     simulator = TilewaveSimulator()
     text = "OPENQASM 3.0; input float t; qubit[1] q; rx(t) q[0];\n#pragma braket result adjoint_gradient expectation({}) t\n"

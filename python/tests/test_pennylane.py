@@ -564,6 +564,30 @@ def test_a_prepared_state_is_measured_in_the_middle():
     assert set(counts) == {"000", "111"} and abs(counts["000"] / 5000 - 0.36) < 0.04
 
 
+def test_shots_of_clifford_circuits_that_no_memory_holds():
+    def ghz():
+        qml.H(0)
+        for k in range(69):
+            qml.CNOT([k, k + 1])
+
+    def plain():
+        ghz()
+        return qml.counts(wires=[0, 35, 69]), qml.expval(qml.Z(0) @ qml.Z(69)), qml.expval(qml.prod(*(qml.X(k) for k in range(70))))
+
+    def steered():
+        ghz()
+        m = qml.measure(0)
+        qml.cond(m, qml.X)(5)
+        qml.cond(m, qml.H)(6)
+        return qml.sample(wires=[0, 5, 6])
+    counts, parity, product = qml.set_shots(qml.QNode(plain, TilewaveQubit(70, seed=1)), 400)()
+    assert set(counts) == {"000", "111"} and abs(counts["000"] - 200) < 60 and parity == 1 and product == 1
+    first, fifth, sixth = qml.set_shots(qml.QNode(steered, TilewaveQubit(70, seed=1)), 400)().T
+    assert not fifth.any() and abs(first.sum() - 200) < 60 and abs(sixth.sum() - 100) < 50 and not (sixth & ~first).any()
+    with pytest.raises(MemoryError, match="cannot place 70 qubits"):
+        qml.QNode(lambda: [ghz(), qml.expval(qml.Z(0))][1], TilewaveQubit(70))()
+
+
 # --- gradients
 
 def test_gradients_through_the_device():

@@ -34,6 +34,7 @@ from .convert import Converter, NeedsValues, SymbolicPhase, terms_of
 from .convert import Terms as Letters
 from .gradients import GradientRequest, is_gradient, read_gradient
 
+_MOST_SURE_QUBITS = 24  # whose state fits memory
 _MOST_SOURCES = 64  # that are kept converted
 _NOT_STRAIGHT = re.compile(r"\b(if|else|for|while|switch|def|return|let|const|array|int|uint|bool|angle|complex|duration"
                            r"|stretch|box|reset|delay|include|extern|measure_ff|cc_prx)\b|\bfloat(\[\d+\])?\s+\w+\s*(=|;)(?<!input)")
@@ -112,9 +113,15 @@ class TilewaveSimulation(Simulation):
         self._amplitudes: Optional[np.ndarray] = None
         self._operations: list[Operation] = []
         self._has_reset = False
+        # where memory holds no state of so many qubits, shots are drawn as the engine can: of Clifford circuits
+        self._has_state = not shots or qubit_count <= _MOST_SURE_QUBITS or qubit_count <= _core._most_qubits(how[0])
+        self._circuit: Any = None
 
     def begin(self, circuit: Any) -> None:
         """With a circuit that was converted before."""
+        if not self._has_state:
+            self._circuit = circuit.copy()
+            return
         self._state = _core.State(circuit, *self._how, None)
 
     def evolve(self, operations: Sequence[Operation]) -> None:
@@ -123,6 +130,9 @@ class TilewaveSimulation(Simulation):
         self._amplitudes = None
         if self._has_reset:
             return None  # shots end in different states
+        if self._circuit is not None:
+            self._circuit.compose(self._converted(operations))
+            return None
         if self._state is None:
             return self.begin(self._converted(operations))
         self._state._apply(self._converted(operations))
@@ -136,6 +146,9 @@ class TilewaveSimulation(Simulation):
     def _need_one_state(self):
         if self._has_reset:
             raise ValueError("a program that resets qubits ends in no single state: ask for shots, or for expectations")
+        if self._circuit is not None:
+            self._has_state = True
+            self.begin(self._circuit)  # which says how much memory is missing
         if self._state is None:
             self.evolve([])
 
@@ -144,14 +157,15 @@ class TilewaveSimulation(Simulation):
         if not self.shots:
             return np.zeros(0, np.int64)
         seed = int(self._rng.integers(1 << 63))
-        if self._has_reset:
-            circuit = self._converted(self._operations).measure_all()
+        if self._has_reset or self._circuit is not None:
+            circuit = (self._converted(self._operations) if self._has_reset else self._circuit.copy()).measure_all()
             result = _core._run(circuit, self.shots, seed, *self._how, None, NO_TERMS, True, False, False, False)
             bits = np.unpackbits(result.shot_bits, axis=1, count=result.num_shot_bits, bitorder="little")
         else:
             self._need_one_state()
             bits = self._state._sample(self.shots, seed)
-        return bits @ (1 << np.arange(bits.shape[1], dtype=np.int64))
+        kind = np.int64 if bits.shape[1] < 63 else object  # of Python's numbers, which have any length
+        return bits.astype(kind) @ (np.array([1 << k for k in range(bits.shape[1])], kind))
 
     @property
     def state_vector(self) -> np.ndarray:

@@ -36,6 +36,7 @@ from ..programs import Programs, Rows, how_side_by_side
 from .shots import ShotPlan, accepts_shots, is_shadow, without_shots
 from .traced import Answers, answers_in_jax, in_jax, is_jax, is_traced, need_traced, why_not_traced
 
+_MOST_SURE_QUBITS = 24  # whose state fits memory
 _OPTIONS = ("precision", "device", "threads", "effort")
 
 
@@ -450,8 +451,8 @@ class _Run:
 
     def _sampled(self):
         tape, bins = self.tape, list(self.tape.shots.bins())
-        together = self._how_of_batch()
-        states = [] if together else [self.state(circuit, k) for k, circuit in enumerate(self.circuits())]
+        together, without_state = self._how_of_batch(), self._has_no_state()
+        states = [] if together or without_state else [self.state(circuit, k) for k, circuit in enumerate(self.circuits())]
         if not self.rows.keeps_norm:  # no batch: postselections with shots are taken apart
             bins = self._left_of(bins, states[0])
         plain = [mp for mp in tape.measurements if not is_shadow(mp)]
@@ -460,7 +461,8 @@ class _Run:
         def draw(rotations, operations):
             if together:
                 return self._shots_side_by_side(together, rotations, operations, bins[-1][1]), bins
-            parts = []
+            parts = [self._run_shots(circuit, rotations, operations, bins[-1][1])[1] for circuit in self.circuits()] \
+                if without_state else []
             for state in states:
                 if rotations or operations:
                     state = _core.State(state)
@@ -471,6 +473,12 @@ class _Run:
 
         answers = iter(plan.answer(draw))
         return [self._shadow(mp, states[0], bins) if is_shadow(mp) else next(answers) for mp in tape.measurements]
+
+    def _has_no_state(self):
+        """Whether memory holds no state of so many qubits, so that shots are drawn as the engine can: of Clifford circuits."""
+        n = self.rows.num_qubits
+        return (n > _MOST_SURE_QUBITS and n > _core._most_qubits(self.how[0]) and self.rows.keeps_norm and self.initial is None
+                and not any(is_shadow(mp) for mp in self.tape.measurements))
 
     def _left_of(self, bins, state):
         """The shots whose postselected measurements came out as asked; all of them for "fill-shots", none where they never
@@ -509,23 +517,23 @@ class _Run:
         return [mp.process_state_with_shots(amplitudes, order, upper - lower, rng=self.device._rng) if upper > lower
                 else without_shots(mp, order) for lower, upper in bins]
 
+    def _run_shots(self, circuit, rotations, operations, count):
+        """Classical bits and qubits of `count` shots of a circuit, after further gates."""
+        full = Circuit(circuit)
+        if rotations or operations:
+            full.compose(self._rotation(rotations, operations))
+        first = full._add_clbits(full.num_qubits)
+        for k in range(full.num_qubits):
+            full.measure(full.num_qubits - 1 - k, first + k)
+        result = _core._run(full, count, seed_of(self.device._seed()), *self.how, None, NO_TERMS, True, False, False, False,
+                            None, "auto", self.effort, self.initial)
+        bits = np.unpackbits(result.shot_bits, axis=1, count=result.num_shot_bits, bitorder="little").view(bool)
+        return bits[:, :len(self.clbits)], bits[:, first:first + full.num_qubits]
+
     def _measured(self):
         circuit, = self.circuits()
-
-        def run(rotations, operations, count):
-            """Classical bits and qubits of `count` shots."""
-            full = Circuit(circuit)
-            if rotations or operations:
-                full.compose(self._rotation(rotations, operations))
-            first = full._add_clbits(full.num_qubits)
-            for k in range(full.num_qubits):
-                full.measure(full.num_qubits - 1 - k, first + k)
-            result = _core._run(full, count, seed_of(self.device._seed()), *self.how, None, NO_TERMS, True, False, False, False,
-                                None, "auto", self.effort, self.initial)
-            bits = np.unpackbits(result.shot_bits, axis=1, count=result.num_shot_bits, bitorder="little").view(bool)
-            return bits[:, :len(self.clbits)], bits[:, first:first + full.num_qubits]
-
-        return measure_branches(self.tape, self.clbits, self.wires, run, self.mode)
+        return measure_branches(self.tape, self.clbits, self.wires,
+                                lambda *asked: self._run_shots(circuit, *asked), self.mode)
 
 
 def _natives(op):

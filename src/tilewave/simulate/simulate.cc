@@ -76,7 +76,7 @@ std::optional<CliffordProgram> choose_stabilizer(const Program& program, const O
   auto clifford = to_clifford(program, readout, &why_not, forced ? all : MagicLimits{});
   if (clifford && clifford->steered) {
     if (!options.device.cuda().empty()) {
-      why_not = "it runs circuits that measurements steer on CPUs: use --device cpu";
+      why_not = "it runs circuits that measurements steer on CPUs (--device cpu)";
       clifford.reset();
     } else if (n <= kMostSmallQubits && !forced) {
       clifford.reset();
