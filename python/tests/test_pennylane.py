@@ -941,6 +941,8 @@ JAX_OUTPUTS = {
     "several": lambda: (qml.probs(wires=0), qml.probs(), qml.probs(wires=[1, 0])),
     "mixed": lambda: (qml.expval(0.5 * qml.Z(0) - qml.X(1)), qml.probs(wires=[1]), qml.var(qml.Z(0) + qml.Y(1)), qml.var(qml.X(1))),
     "state": lambda: qml.state(),
+    "of the state": lambda: (qml.expval(qml.Hermitian(np.array([[1, 2 - 1j], [2 + 1j, 0]]), 1)), qml.purity(0), qml.probs(op=qml.Hadamard(1)),
+                             qml.vn_entropy(1), qml.expval(qml.Z(0)), qml.var(qml.X(0) @ qml.Hadamard(1))),
 }
 
 
@@ -1002,11 +1004,35 @@ def test_jax_nests_its_transformations(output):
         # a grid of two arguments
         same(within(jax.vmap(jax.vmap(lambda a, b: f(jnp.stack([a, b])), (None, 0)), (0, None)))(points[:, 0], pairs[0, :, 1]),
              expected(pairs))
-    same(jax.jit(jax.jacfwd(f))(points[0]), slopes(points[0]), 1e-6)
+    if output in ("state", "of the state"):
+        with pytest.raises(TypeError, match="forward-mode"):
+            jax.jit(jax.jacfwd(f))(points[0])
+    else:
+        same(jax.jit(jax.jacfwd(f))(points[0]), slopes(points[0]), 1e-6)
     # a batch of PennyLane's, and a batch of batches
     same(f(jnp.asarray(points.T)), expected(points))
     same(jax.vmap(lambda x: f(x.T))(grid), expected(grid))
     same(jax.grad(lambda x: sum((w[0] * v).sum() for w, v in zip(weights, f(x.T))))(points), [by_grid[0][0]], 1e-6)
+
+
+def test_what_jax_does_not_map():
+    jax = pytest.importorskip("jax", reason="JAX is not installed")
+    jnp = jax.numpy
+    node = qml.set_shots(qml.QNode(lambda x: [qml.RX(x, 0), qml.expval(qml.Z(0))][1], TilewaveQubit(1, seed=1), interface="jax"), 4000)
+    for map_ in (jax.vmap(node), jax.vmap(jax.grad(node))):
+        with pytest.raises(qml.exceptions.DeviceError, match="jax.vmap of this circuit is not supported.*put jax.jit around the vmap"):
+            map_(jnp.array([0.1, 2.0]))
+    assert np.allclose(jax.jit(jax.vmap(node))(jnp.array([0.1, 2.0])), np.cos([0.1, 2.0]), atol=0.1)
+    weighted = qml.QNode(lambda c: [qml.RX(0.3, 0), qml.expval(c * qml.Z(0) + qml.X(0))][1], TilewaveQubit(1))
+    assert np.allclose(jax.vmap(jax.grad(weighted))(jnp.array([1.0, 2.0])), np.cos(0.3))
+
+
+def test_purity_has_no_parameter_shift():
+    node = qml.QNode(lambda x: [qml.RX(x, 0), qml.CNOT([0, 1]), qml.purity(0)][2], TilewaveQubit(2))
+    x = pnp.array(0.3, requires_grad=True)
+    assert np.isclose(node(x), np.cos(0.15)**4 + np.sin(0.15)**4)
+    with pytest.raises(qml.exceptions.DeviceError, match="purity are no parameter shifts: differentiate with JAX"):
+        qml.grad(node)(x)
 
 
 def test_jax_takes_a_product_for_a_gradient():

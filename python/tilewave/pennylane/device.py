@@ -14,7 +14,8 @@ from pennylane.devices.preprocess import (decompose, device_resolve_dynamic_wire
                                           validate_measurements)
 from pennylane.exceptions import DeviceError
 from pennylane.math import Interface
-from pennylane.measurements import ExpectationMP, SampleMeasurement, StateMeasurement, StateMP, VarianceMP
+from pennylane.measurements import (ExpectationMP, MutualInfoMP, PurityMP, SampleMeasurement, StateMeasurement, StateMP, VarianceMP,
+                                    VnEntropyMP)
 from pennylane.ops import CompositeOp, Conditional, MidMeasure, SparseHamiltonian, SymbolicOp
 from pennylane.operation import StatePrepBase
 from pennylane.pytrees import flatten, unflatten
@@ -34,7 +35,7 @@ from .gradients import MOST_FORWARD_QUBITS, Derivatives, asks_probabilities, is_
 from .observables import KnownObservables, sentence_of
 from ..programs import Programs, Rows, how_side_by_side
 from .shots import ShotPlan, accepts_shots, is_shadow, without_shots
-from .traced import Answers, answers_in_jax, in_jax, is_jax, is_traced, need_traced, why_not_traced
+from .traced import Answers, answers_in_jax, in_jax, is_jax, is_jit, is_traced, is_vmapped, need_traced, why_not_traced
 
 _MOST_SURE_QUBITS = 24  # whose state fits memory
 _OPTIONS = ("precision", "device", "threads", "effort")
@@ -104,6 +105,16 @@ def _first(results):
     return results[0]
 
 
+# Of these the parameter-shift rule is wrong, and PennyLane does not say so.
+_NOT_LINEAR = (PurityMP, MutualInfoMP, VnEntropyMP)
+
+
+@qml.transform
+def _no_parameter_shift(tape, **_):
+    names = ", ".join(str(mp) for mp in tape.measurements if type(mp) in _NOT_LINEAR)
+    raise DeviceError(f"the derivatives of {names} are no parameter shifts: differentiate with JAX, or on default.qubit")
+
+
 @simulator_tracking
 @single_tape_support
 class TilewaveQubit(Device):
@@ -148,6 +159,14 @@ class TilewaveQubit(Device):
                 changes.update(gradient_method="backprop", use_device_gradient=False, use_device_jacobian_product=False)
         else:
             changes.update(use_device_gradient=False, use_device_jacobian_product=False)
+            if config.interface == Interface.JAX and config.gradient_method != "backprop" and circuit is not None and any(
+                    is_vmapped(value) for value in circuit.get_parameters(trainable_only=False)):
+                raise DeviceError("jax.vmap of this circuit is not supported by " + self.name + ", as it has shots, measures in the "
+                                  "middle or is differentiated by another method than 'adjoint': give it a batch of parameters, or put "
+                                  "jax.jit around the vmap")
+            if config.gradient_method is qml.gradients.param_shift and circuit is not None and any(
+                    type(mp) in _NOT_LINEAR for mp in circuit.measurements):
+                changes["gradient_method"] = _no_parameter_shift
         method = config.mcm_config.mcm_method
         casts_shadow = circuit is not None and any(is_shadow(mp) for mp in circuit.measurements)
         if method is None:
@@ -186,18 +205,22 @@ class TilewaveQubit(Device):
         if config.gradient_method == "adjoint":
             pipeline.add_transform(need_adjoint)
         elif config.gradient_method == "backprop":
-            pipeline.add_transform(need_traced)
+            pipeline.add_transform(need_traced, under_jit=config.interface == Interface.JAX_JIT)
         return pipeline
 
     def supports_derivatives(self, execution_config: Optional[ExecutionConfig] = None,
                              circuit: Optional[QuantumScript] = None) -> bool:
         """Whether the engine's adjoint method gives them: of expectation values of Pauli sums, or of probabilities of
-        wires, without shots, in a circuit whose measurements in the middle are deferred; with JAX also of variances and
-        states, all of them side by side."""
+        wires, without shots, in a circuit whose measurements in the middle are deferred; with JAX also of what is measured of the
+        state that such a circuit ends in."""
         if execution_config is not None:
             if execution_config.gradient_method not in ("best", "device", "adjoint") or execution_config.derivative_order > 1:
                 return False
-        return circuit is None or (why_not_traced if is_jax(execution_config, circuit) else why_not)(circuit) is None
+        if circuit is None:
+            return True
+        if is_jax(execution_config, circuit):
+            return why_not_traced(circuit, is_jit()) is None
+        return why_not(circuit) is None
 
     def supports_vjp(self, execution_config: Optional[ExecutionConfig] = None,
                      circuit: Optional[QuantumScript] = None) -> bool:

@@ -2,8 +2,9 @@
 
 PennyLane's own callbacks give a device the numbers of all levels of vmap as arrays whose leading axes do not say which level
 they are of. Here JAX keeps them: one callback takes the numbers of all gates, [..., numbers], and answers with [..., answer].
-Eagerly derivatives are vector-Jacobian products, one backward run whatever is measured; under jit they are Jacobians, which
-forward-mode transformations take as well.
+Eagerly, and where the state is asked for, derivatives are vector-Jacobian products, one backward run whatever is measured; under
+jit they are Jacobians, which forward-mode transformations take as well. What the engine does not answer itself PennyLane takes
+from the state, with JAX.
 """
 from __future__ import annotations
 
@@ -14,11 +15,13 @@ from typing import Any, Optional
 import numpy as np
 import pennylane as qml
 from numpy.typing import NDArray
+from pennylane.devices.qubit import measure as measure_amplitudes
 from pennylane.exceptions import DeviceError
 from pennylane.math import Interface
-from pennylane.measurements import ExpectationMP, StateMP, VarianceMP
+from pennylane.measurements import ExpectationMP, ProbabilityMP, StateMeasurement, StateMP, VarianceMP
 
 from ..programs import Function
+from .analytic import on_indices
 from .gradients import asks_probabilities, outcomes_of, why_no_gates
 from .observables import MOST_SQUARED_TERMS, Known, sentence_of
 
@@ -32,6 +35,12 @@ def is_jax(config: Any, circuit: Any) -> bool:
     if config.interface != Interface.AUTO or circuit is None:
         return False
     return bool(qml.math.get_interface(*circuit.get_parameters(trainable_only=False)) == "jax")
+
+
+def is_jit() -> bool:
+    """Whether JAX compiles what is run now."""
+    import jax.numpy as jnp
+    return bool(qml.math.is_abstract(jnp.zeros(())))
 
 
 def is_traced(value: Any) -> bool:
@@ -48,46 +57,70 @@ def in_jax(answers: Any) -> Any:
     return tuple(jnp.asarray(value) for value in answers) if isinstance(answers, tuple) else jnp.asarray(answers)
 
 
-def why_not_traced(tape: Any) -> Optional[str]:
+def is_vmapped(value: Any) -> bool:
+    """Whether a number is under a vmap."""
+    while is_traced(value):
+        if type(value).__name__ == "BatchTracer":
+            return True
+        value = getattr(value, "primal", None)
+    return False
+
+
+def why_not_traced(tape: Any, under_jit: bool) -> Optional[str]:
     """Why a tape does not run here; None where it does."""
     if tape.shots:
         return "it has shots: use parameter-shift"
     for mp in tape.measurements:
-        if asks_probabilities(mp) or type(mp) is StateMP:
-            continue
-        if type(mp) not in (ExpectationMP, VarianceMP) or mp.mv is not None:
-            return f"{mp} is no expectation value, variance, probability or state"
-        sentence = sentence_of(mp.obs)
-        if not sentence or (type(mp) is VarianceMP and len(sentence) > MOST_SQUARED_TERMS):
-            return f"{mp.obs} is no sum of Pauli strings, or the square of its variance is too large a one"
-        if any(qml.math.requires_grad(value) for value in mp.obs.data):
-            return f"the coefficients of {mp.obs} are trainable"
+        if mp.mv is not None or not isinstance(mp, StateMeasurement):
+            return f"{mp} is not of the state that the circuit ends in"
+        # what is linear in the density matrix has the parameter-shift rule, which forward-mode transformations take under jit
+        if under_jit and not _is_native(mp) and type(mp) in (ExpectationMP, ProbabilityMP):
+            return f"{mp} is no expectation value of a sum of Pauli strings without trainable coefficients"
     return why_no_gates(tape)
 
 
+def _is_native(mp):
+    """Whether the engine answers, rather than PennyLane from the state."""
+    if asks_probabilities(mp) or type(mp) is StateMP:
+        return True
+    if type(mp) not in (ExpectationMP, VarianceMP) or any(qml.math.requires_grad(value) for value in mp.obs.data):
+        return False
+    sentence = sentence_of(mp.obs)
+    return bool(sentence) and (type(mp) is ExpectationMP or len(sentence) <= MOST_SQUARED_TERMS)
+
+
 @qml.transform
-def need_traced(tape):
+def need_traced(tape, under_jit):
     """Raises DeviceError for a tape that does not run here."""
-    reason = why_not_traced(tape)
+    reason = why_not_traced(tape, under_jit)
     if reason is not None:
         raise DeviceError(f"adjoint derivatives of this circuit are not supported: {reason}")
     return (tape,), lambda results: results[0]
 
 
 class Answers:
-    """What a tape measures, as functions of sets of numbers."""
+    """What a tape measures, as functions of sets of numbers: `parts`, what the engine answers, and `places`, for each
+    measurement the number of its part, and itself where PennyLane answers it from the state that the part is."""
 
     def __init__(self, measurements: Sequence[Any], wires: dict[Any, int], find: Callable[[Any, bool], Known],
                  function: Callable[[Any, Sequence[Any]], Function]) -> None:
-        self.parts: list[tuple[str, Any]] = []  # what each measurement asks, and of what
+        self.parts: list[tuple[str, Any]] = []  # what is asked, and of what
+        self.places: list[tuple[int, Any]] = []
         self.shapes: list[tuple[int, ...]] = []
         terms: list[Any] = []
         self.num_wires = len(wires)
+        state_at = None
         for mp in measurements:
-            if type(mp) is StateMP:
+            if not _is_native(mp) or type(mp) is StateMP:
+                state_at = len(self.parts) if state_at is None else state_at
+                self.places.append((state_at, None if type(mp) is StateMP else on_indices(mp, wires)))
+                if state_at < len(self.parts):
+                    continue
                 self.parts.append(("state", None))
                 self.shapes.append((2 ** len(wires),))
-            elif asks_probabilities(mp):
+                continue
+            self.places.append((len(self.parts), None))
+            if asks_probabilities(mp):
                 qubits = [wires[wire] for wire in (mp.wires or wires)][::-1]
                 self.parts.append(("probabilities", qubits))
                 self.shapes.append((2 ** len(qubits),))
@@ -205,7 +238,8 @@ def answers_in_jax(answers: Answers, numbers: Sequence[Any], batch: Optional[int
     def called(table):
         return jax.pure_callback(values, structure(table.shape[:-1]), table, vmap_method="expand_dims")
 
-    if qml.math.is_abstract(jnp.zeros(())):  # under jit
+    forward = is_jit() and not any(kind == "state" for kind, _ in answers.parts)
+    if forward:  # under jit
         call = jax.custom_jvp(called)
 
         @call.defjvp
@@ -221,5 +255,7 @@ def answers_in_jax(answers: Answers, numbers: Sequence[Any], batch: Optional[int
             shape = jax.ShapeDtypeStruct(table.shape, table.dtype)
             return (jax.pure_callback(vjp, shape, table, cotangents, vmap_method="expand_dims"),)
         call.defvjp(lambda table: (call(table), table), backward)
-    found = call(table)
+    parts = call(table)
+    found = tuple(parts[at] if mp is None else measure_amplitudes(mp, parts[at].reshape(own + (2,) * answers.num_wires), bool(own))
+                  for at, mp in answers.places)
     return found if len(found) > 1 else found[0]
