@@ -365,7 +365,7 @@ class _Run:
 
     def traced_results(self):
         """The answers as JAX's arrays, of numbers that may be traced."""
-        if not any(is_traced(value) for value in self.numbers):
+        if not any(is_traced(value) for value in (*self.numbers, *self.tape.get_parameters(trainable_only=False))):
             return in_jax(self.results())
         how = self.how if is_gpu(self.how[1]) else (self.how[0], "cpu", self.how[2])
         if not self.rows.keeps_norm:

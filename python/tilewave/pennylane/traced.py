@@ -73,9 +73,10 @@ def why_not_traced(tape: Any, under_jit: bool) -> Optional[str]:
     for mp in tape.measurements:
         if mp.mv is not None or not isinstance(mp, StateMeasurement):
             return f"{mp} is not of the state that the circuit ends in"
-        # what is linear in the density matrix has the parameter-shift rule, which forward-mode transformations take under jit
-        if under_jit and not _is_native(mp) and type(mp) in (ExpectationMP, ProbabilityMP):
-            return f"{mp} is no expectation value of a sum of Pauli strings without trainable coefficients"
+    others = [mp for mp in tape.measurements if not _is_native(mp)]
+    # what is linear in the density matrix has the parameter-shift rule, which forward-mode transformations take under jit
+    if under_jit and others and all(type(mp) in (ExpectationMP, ProbabilityMP) for mp in others):
+        return f"{others[0]} is no expectation value of a sum of Pauli strings without trainable coefficients"
     return why_no_gates(tape)
 
 
