@@ -227,6 +227,20 @@ def test_gradients_are_slopes():
     assert np.isclose(single[0], value, atol=1e-4) and np.isclose(single[1]["alpha"], slopes["alpha"], atol=1e-3)
 
 
+def test_shots_of_clifford_circuits_that_no_memory_holds():
+    text = "OPENQASM 3.0; qubit[70] q; bit[70] b; h q[0]; {} b = measure q;"
+    chain = "".join(f"cnot q[{k}], q[{k + 1}]; " for k in range(69))
+    for body in (chain, "for int i in [0:68] { cnot q[i], q[i + 1]; }", chain + "reset q[5]; "):
+        counts = TilewaveSimulator(seed=1).run(Program(source=text.replace("{}", body)), shots=200).measurements
+        rows = {"".join(map(str, row)) for row in counts}
+        assert rows == {"0" * 70, "1" * 5 + ("0" if "reset" in body else "1") + "1" * 64}
+    asked = "OPENQASM 3.0; qubit[70] q; h q[0]; " + chain + "\n#pragma braket result expectation x(q[0]) @ x(q[1])\n"
+    rows = np.array(TilewaveSimulator(seed=1).run(Program(source=asked), shots=2000).measurements).astype(int)
+    assert abs(np.mean((-1.0)**(rows[:, 0] + rows[:, 1]))) < 0.12 and (rows[:, 2:] == rows[:, 2:3]).all()  # in the basis of X
+    with pytest.raises(MemoryError, match="cannot place 70 qubits"):
+        TilewaveSimulator().run(Program(source=asked), shots=0)
+
+
 def test_errors():
     simulator = TilewaveSimulator()
     text = "OPENQASM 3.0; input float t; qubit[1] q; rx(t) q[0];\n#pragma braket result adjoint_gradient expectation({}) t\n"
@@ -237,12 +251,23 @@ def test_errors():
             (text.format("hermitian([[0, 1], [0, 0]]) q[0]"), {"t": 1.0}, 0, ValueError, "not Hermitian"),
             (text.format("z(q[0])").replace(") t\n", ") u\n"), {"t": 1.0}, 0, ValueError, "by 'u': the program has no such input, it has t"),
             (text.format("z(q[0])").replace("rx(t)", "if (t > 0) rx(t)"), {"t": 1.0}, 0, ValueError, "without control flow"),
+            (text.format("z(q[0])").replace("rx(t)", "pow(0.5) @ rx(t)"), {"t": 1.0}, 0, ValueError, "without powers .* whose angles depend"),
+            (text.format("z(q[0])").replace("rx(t)", "pow(0.5) @ rx(t)"), {}, 0, NameError, "'t': the program has a free parameter"),
+            (text.format("z(q[0])").replace("rx(t)", "if (t > 0) rx(t)"), {}, 0, NameError, "'t': the program has a free parameter"),
+            (text.format("z(q[0])"), {}, 0, NameError, "'t': the program has a free parameter without a value, give run"),
+            (text.format("z(q[0])"), {"t": 1.0}, 2.5, TypeError, "^shots is 2.5 .float.: give a whole number"),
+            (text.format("z(q[0])"), {"t": 1.0}, float("nan"), TypeError, "^shots is nan .float.: give a whole number"),
+            (text.format("z(q[0])"), {"t": 1.0}, True, TypeError, "^shots is True .bool.: give a whole number"),
+            (text.format("z(q[0])"), {"t": 1.0}, -1, ValueError, "^-1 shots cannot be taken: ask for 0 or more"),
+            (text.format("z(q[0])"), {"t": 1.0}, 10**12, ValueError, "^at most 100000000 shots in one run"),
             ("OPENQASM 3.0; qubit[1] q; h q[0];", {}, 0, ValueError, "Result types must be specified"),
             ("OPENQASM 3.0; qubit[1] q; h q[0]; reset q[0];\n#pragma braket result state_vector\n", {}, 0, ValueError,
              "no single state"),
             ("OPENQASM 3.0; qubit[1] q; h q[0];\n#pragma braket noise bit_flip(0.1) q[0]\n", {}, 10, TypeError, "Noise")]:
         with pytest.raises(kind, match=message):
             simulator.run(Program(source=program, inputs=inputs), shots=shots)
+    with pytest.raises(ValueError, match="the input 't' is nan: give a finite number"):  # Braket's own check is of Program(...) only
+        simulator.run(Program.construct(source=text.format("z(q[0])"), inputs={"t": float("nan")}), shots=0)
 
 
 def test_braket_finds_the_simulator_and_its_properties():

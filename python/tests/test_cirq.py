@@ -335,6 +335,20 @@ def test_options_and_seeds():
     assert a == b and first.run(circuit, repetitions=50) != a
 
 
+def test_expectation_values_of_circuits_that_reset():
+    circuit = cirq.Circuit(cirq.H(A), cirq.CNOT(A, B), cirq.ry(0.3)(B), cirq.reset(A), cirq.rx(0.4)(A), cirq.ry(T)(B))
+    observables = [cirq.Z(A), cirq.X(B), cirq.Z(A) * cirq.Z(B)]
+    damped = circuit[:2] + cirq.Circuit(cirq.amplitude_damp(0.2)(B)) + circuit[2:]
+    for asked in (circuit, damped):
+        for initial in (0, 2):
+            found = double().simulate_expectation_values_sweep(asked, observables, [{"t": 0.2}, {"t": 1.1}], initial_state=initial)
+            for t, values in zip((0.2, 1.1), found):
+                rho = cirq.DensityMatrixSimulator(dtype=np.complex128).simulate(asked, {"t": t}, initial_state=initial)
+                expected = [cirq.PauliSum.wrap(o).expectation_from_density_matrix(rho.final_density_matrix, {A: 0, B: 1})
+                            for o in observables]
+                np.testing.assert_allclose(values, np.real(expected), atol=1e-10)
+
+
 def test_errors():
     plain = cirq.Circuit(cirq.X(A))
     qutrit = cirq.LineQid(0, 3)
@@ -345,6 +359,7 @@ def test_errors():
             (lambda: TilewaveSimulator(dtype=np.int32), "complex"),
             (lambda: TilewaveSimulator().run(plain), "no measurements"),
             (lambda: TilewaveSimulator().run(plain + cirq.measure(A), repetitions=-1), "-1 shots cannot be taken: ask for 0 or more"),
+            (lambda: TilewaveSimulator().run(plain + cirq.measure(A), repetitions=10**12), "at most 100000000 shots in one run"),
             (lambda: TilewaveSimulator().simulate_moment_expectation_values(plain, {5: cirq.Z(A)}, None), "moment 5: the circuit has"),
             (lambda: TilewaveSimulator().simulate(cirq.Circuit(cirq.X(A) ** T)), "symbols were not specified.*t"),
             (lambda: TilewaveSimulator().simulate(plain, qubit_order=[B]), "qubits"),
@@ -360,6 +375,13 @@ def test_errors():
              "different numbers")]:
         with pytest.raises(ValueError, match=message):
             wrong()
+    for repetitions in (float("nan"), 2.5, "3", True):
+        with pytest.raises(TypeError, match=f"^repetitions is {repetitions!r} .*: give a whole number"):
+            TilewaveSimulator().run(plain + cirq.measure(A), repetitions=repetitions)
+    nothing = cirq.Circuit(cirq.global_phase_operation(1j))
+    for simulator in (double(), cirq.Simulator(dtype=np.complex128)):
+        assert np.allclose(simulator.simulate(nothing).final_state_vector, [1j])
+        assert np.allclose(simulator.simulate_expectation_values(nothing, cirq.PauliString(coefficient=2)), [2])
     if not tw.built_with_cuda():
         with pytest.raises(ValueError, match="GPU execution requested"):
             TilewaveSimulator(TilewaveOptions(use_gpu=True))

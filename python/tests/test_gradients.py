@@ -43,6 +43,8 @@ def test_expressions():
         with pytest.raises(TypeError):
             text()
     assert a - a + 3 != "3" and hash(a - a + 3) == hash(3.0) and {3.0: "three"}[a - a + 3] == "three"
+    with pytest.raises(ValueError, match="'a' has two values, one by its name and one by itself: give one"):
+        tw.Circuit(1).rx(tw.Parameter("a"), 0).bind({"a": 1, tw.Parameter("a"): 2})
     with pytest.raises(TypeError, match="not affine"):
         a * b
     with pytest.raises(ValueError, match="give a text"):

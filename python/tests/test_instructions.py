@@ -3,8 +3,8 @@ import numpy as np
 import pytest
 from qiskit import QuantumCircuit, transpile
 from qiskit.circuit import AnnotatedOperation, ControlModifier, Instruction, InverseModifier, Parameter, PowerModifier
-from qiskit.circuit.library import (CXGate, DiagonalGate, MCMTGate, MCXGate, ModularAdderGate, QFTGate, RYGate, UGate, XGate,
-                                    ZGate)
+from qiskit.circuit.library import (CXGate, DiagonalGate, MCMTGate, MCXGate, ModularAdderGate, QFTGate, RYGate, SGate,
+                                    SwapGate, UGate, XGate, YGate, ZGate)
 from qiskit.quantum_info import Operator, Statevector, random_clifford, random_unitary
 
 import tilewave as tw
@@ -113,6 +113,14 @@ MODIFIED = [
     CXGate().power(-3, annotated=True), AnnotatedOperation(random_clifford(2, seed=3), [ControlModifier(1)]),
     AnnotatedOperation(AnnotatedOperation(U, [ControlModifier(1, 0)]), [InverseModifier(), ControlModifier(1, 1)]),
 ]
+
+
+# roots beside powers and inverses, of gates at the cut of the root: the order matters
+HALF, INVERSE = PowerModifier(0.5), InverseModifier()
+MODIFIED += [AnnotatedOperation(base, modifiers) for base in (U, ZGate(), YGate(), SGate(), CXGate(), SwapGate()) for modifiers in (
+    [HALF], [HALF, INVERSE], [INVERSE, HALF], [PowerModifier(2), HALF], [HALF, PowerModifier(2)], [HALF, HALF], [PowerModifier(-0.5)],
+    [PowerModifier(1.5), INVERSE, HALF], [ControlModifier(1, 0), HALF, INVERSE], [INVERSE, PowerModifier(3), INVERSE, PowerModifier(0.25)],
+    [PowerModifier(0.3), INVERSE, ControlModifier(1)], [PowerModifier(np.float64(2)), INVERSE])]
 
 
 @pytest.mark.parametrize("gate", MODIFIED, ids=range(len(MODIFIED)))

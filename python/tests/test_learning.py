@@ -64,6 +64,45 @@ def test_torch_takes_whole_numbers_and_refuses_complex_ones():
         call(torch.tensor([1j, 2]))
 
 
+def test_torch_transformations_nest():
+    torch = pytest.importorskip("torch")
+    from tilewave.torch import Layer, function
+    rng = np.random.default_rng(8)
+    for f in (classifier().compile(["Z0", "X1 X2", "Y3"]), classifier().compile("Z0")):
+        call = function(f)
+        values = torch.tensor(rng.normal(size=(2, 3, f.num_parameters)))
+        rows = values.reshape(6, -1).numpy()
+        expected, jacobian = f.expectation(rows), f.jacobian(rows)
+        last = expected.shape[1:]
+        shaped, rows_of = expected.reshape(2, 3, *last), jacobian.reshape(2, 3, *last, -1)
+        for transform in (lambda g: g, torch.func.vmap, lambda g: torch.func.vmap(torch.func.vmap(g))):
+            np.testing.assert_allclose(transform(call)(values), shaped, atol=1e-13)
+        np.testing.assert_allclose(torch.func.vmap(call, in_dims=1, out_dims=1)(values), shaped, atol=1e-13)
+        np.testing.assert_allclose(torch.func.jacrev(call)(values[0, 0]), rows_of[0, 0], atol=1e-12)
+        np.testing.assert_allclose(torch.func.vmap(torch.func.vmap(torch.func.jacrev(call)))(values), rows_of, atol=1e-12)
+        each = torch.func.jacrev(torch.func.vmap(call))(values[0])
+        for k in range(3):
+            np.testing.assert_allclose(each[k, ..., k, :], rows_of[0, k], atol=1e-12)
+            assert not each[k, ..., (k + 1) % 3, :].any()
+        loss = lambda v: torch.sin(call(v)).sum()  # noqa: E731
+        np.testing.assert_allclose(torch.func.vmap(torch.func.grad(loss))(values[0]),
+                                   f.vjp(rows[:3], np.cos(expected[:3])), atol=1e-12)
+        size = 2**f.num_qubits
+        states = rng.normal(size=(3, size)) + 1j * rng.normal(size=(3, size))
+        states /= np.linalg.norm(states, axis=1, keepdims=True)
+        np.testing.assert_allclose(torch.func.vmap(lambda v: call(v, states))(values), [
+            f.expectation(rows[3 * k:3 * k + 3], initial_state=states) for k in range(2)], atol=1e-13)
+        with pytest.raises(RuntimeError, match="forward-mode derivatives of a circuit are not there"):
+            torch.func.jvp(call, (values[0, 0],), (values[0, 1],))
+        with pytest.raises(RuntimeError, match="second derivatives of a circuit are not there"):
+            torch.func.jacrev(torch.func.grad(loss))(values[0, 0])
+    layer = Layer(classifier().compile("Z0"), inputs=["x[0]", "x[1]"], dtype=torch.float64)
+    inputs = torch.tensor(rng.normal(size=(4, 2)))
+    np.testing.assert_allclose(torch.func.vmap(layer)(inputs).detach(), layer(inputs).detach(), atol=1e-13)
+    with pytest.raises(ValueError, match="values are a number"):
+        function(classifier().compile("Z0"))(torch.tensor(0.3))
+
+
 def test_torch_starts_from_data():
     torch = pytest.importorskip("torch")
     from tilewave.torch import Layer, function
@@ -134,6 +173,15 @@ def test_jax():
     np.testing.assert_allclose(jax.jit(jax.grad(loss))(values), expected, atol=1e-13)
     np.testing.assert_allclose(jax.vmap(jax.grad(loss))(values), expected, atol=1e-13)
     np.testing.assert_allclose(jax.jacrev(call)(values[0]), f.jacobian(values[0]), atol=1e-13)
+    nested = values.reshape(2, 2, -1)
+    for within in (lambda g: g, jax.jit):
+        np.testing.assert_allclose(within(jax.vmap(jax.vmap(call)))(nested), f.expectation(values).reshape(2, 2, 3), atol=1e-13)
+        np.testing.assert_allclose(within(jax.vmap(jax.vmap(jax.jacrev(call))))(nested), f.jacobian(values).reshape(2, 2, 3, -1), atol=1e-13)
+        np.testing.assert_allclose(within(jax.vmap(jax.vmap(jax.grad(loss))))(nested), expected.reshape(2, 2, -1), atol=1e-13)
+        rows = within(jax.jacrev(jax.vmap(call)))(values)
+        for k in range(4):
+            np.testing.assert_allclose(rows[k, :, k], f.jacobian(values[k]), atol=1e-13)
+            assert not rows[k, :, (k + 1) % 4].any()
     assert call(jnp.asarray(values, jnp.float32)).dtype == jnp.float32
     with pytest.raises(ValueError, match="parameters, got values of shape"):
         call(values[:, 1:])

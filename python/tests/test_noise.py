@@ -167,6 +167,14 @@ def test_models_as_dictionaries_text_and_files(tmp_path):
         tw.noise_model({"channels": [{"after": "x", "channel": "bit_flip", "p": 2}]})
     with pytest.raises(ValueError, match="holds no noise"):
         tw.run(circuit, noise=model, engine="statevector")
+    misread = {"readout": [{"p1_given_0": 0.2}]}
+    with pytest.raises(ValueError, match="readout errors need no trajectories: use engine=.auto."):
+        tw.run(circuit, 10, noise=misread, engine="trajectories")
+    with pytest.raises(ValueError, match="none of the noise model's channels acts in this circuit, so there is nothing to draw"):
+        tw.run(tw.Circuit(1).h(0), 10, noise=model, engine="trajectories")
+    with pytest.raises(ValueError, match="is for circuits with noise channels: give a noise file"):
+        tw.run(circuit, 10, engine="trajectories")
+    assert tw.run(circuit, 10, noise=misread).counts == {"1": 10}
     with pytest.raises(TypeError, match="a noise model is a dictionary"):
         tw.noise_model(3)
 

@@ -564,6 +564,30 @@ def test_a_prepared_state_is_measured_in_the_middle():
     assert set(counts) == {"000", "111"} and abs(counts["000"] / 5000 - 0.36) < 0.04
 
 
+def test_shots_of_clifford_circuits_that_no_memory_holds():
+    def ghz():
+        qml.H(0)
+        for k in range(69):
+            qml.CNOT([k, k + 1])
+
+    def plain():
+        ghz()
+        return qml.counts(wires=[0, 35, 69]), qml.expval(qml.Z(0) @ qml.Z(69)), qml.expval(qml.prod(*(qml.X(k) for k in range(70))))
+
+    def steered():
+        ghz()
+        m = qml.measure(0)
+        qml.cond(m, qml.X)(5)
+        qml.cond(m, qml.H)(6)
+        return qml.sample(wires=[0, 5, 6])
+    counts, parity, product = qml.set_shots(qml.QNode(plain, TilewaveQubit(70, seed=1)), 400)()
+    assert set(counts) == {"000", "111"} and abs(counts["000"] - 200) < 60 and parity == 1 and product == 1
+    first, fifth, sixth = qml.set_shots(qml.QNode(steered, TilewaveQubit(70, seed=1)), 400)().T
+    assert not fifth.any() and abs(first.sum() - 200) < 60 and abs(sixth.sum() - 100) < 50 and not (sixth & ~first).any()
+    with pytest.raises(MemoryError, match="cannot place 70 qubits"):
+        qml.QNode(lambda: [ghz(), qml.expval(qml.Z(0))][1], TilewaveQubit(70))()
+
+
 # --- gradients
 
 def test_gradients_through_the_device():
@@ -589,6 +613,12 @@ def test_errors_name_what_is_wrong():
         qml.set_shots(qml.QNode(lambda: qml.state(), TilewaveQubit(1)), 10)()
     with pytest.raises(ValueError, match="threads"):
         TilewaveQubit(1, threads=-1)
+    nothing = qml.QNode(lambda: (qml.GlobalPhase(0.3), qml.state(), qml.probs())[1:], TilewaveQubit(0))
+    assert np.allclose(nothing()[0], [np.exp(-0.3j)]) and np.allclose(nothing()[1], [1])
+    with pytest.raises(qml.exceptions.DeviceError, match="has no wires, so there is nothing to sample"):
+        qml.set_shots(qml.QNode(lambda: (qml.GlobalPhase(0.3), qml.counts())[1], TilewaveQubit(0)), 5)()
+    with pytest.raises(ValueError, match="at most 100000000 shots in one run"):
+        qml.set_shots(qml.QNode(lambda: qml.expval(qml.Z(0)), TilewaveQubit(1)), 10**12)()
     assert tw.__version__
 
 
@@ -902,6 +932,116 @@ def test_jax_takes_the_derivatives_of_batches():
     expected = qml.jacobian(lambda w: qml.math.stack(plain(X[0], w)))(pnp.array(W, requires_grad=True))
     assert np.allclose(rows, expected, atol=1e-11)
     assert np.allclose(jax.vmap(lambda x: jax.numpy.stack(node(x, W)))(X), np.stack(plain(X, W)).T, atol=1e-11)
+
+
+JAX_OUTPUTS = {
+    "one": lambda: qml.expval(qml.Z(1)),
+    "two": lambda: (qml.expval(qml.Z(1)), qml.expval(qml.X(0) @ qml.Y(1))),
+    "probabilities": lambda: qml.probs(wires=[1, 0]),
+    "several": lambda: (qml.probs(wires=0), qml.probs(), qml.probs(wires=[1, 0])),
+    "mixed": lambda: (qml.expval(0.5 * qml.Z(0) - qml.X(1)), qml.probs(wires=[1]), qml.var(qml.Z(0) + qml.Y(1)), qml.var(qml.X(1))),
+    "state": lambda: qml.state(),
+    "of the state": lambda: (qml.expval(qml.Hermitian(np.array([[1, 2 - 1j], [2 + 1j, 0]]), 1)), qml.purity(0), qml.probs(op=qml.Hadamard(1)),
+                             qml.vn_entropy(1), qml.expval(qml.Z(0)), qml.var(qml.X(0) @ qml.Hadamard(1))),
+}
+
+
+@pytest.mark.parametrize("output", JAX_OUTPUTS)
+def test_jax_nests_its_transformations(output):
+    jax = pytest.importorskip("jax", reason="JAX is not installed")
+    jax.config.update("jax_enable_x64", True)
+    jnp, leaves = jax.numpy, jax.tree_util.tree_leaves
+
+    def circuit(x):
+        qml.StatePrep(np.array([0.6, 0, 0, 0.8j]), [0, 1])
+        qml.RX(x[0], 0)
+        qml.RY(x[1], 1)
+        qml.CNOT([0, 1])
+        qml.RZ(x[0] * x[1], 1)
+        qml.RX(0.3, 0)
+        qml.RX(x[1], 1)
+        return JAX_OUTPUTS[output]()
+    node, plain = (qml.QNode(circuit, dev, diff_method=m) for dev, m in ((TilewaveQubit(2), "best"), (qml.device("default.qubit", 2), None)))
+
+    def f(x):
+        return [part(answer) for answer in leaves(node(x)) for part in ((jnp.real, jnp.imag) if output == "state" else (jnp.real,))]
+
+    def expected(points):
+        """Of PennyLane's own simulator, each [..., answer]."""
+        rows = np.reshape(points, (-1, 2))
+        found = plain(rows.T)
+        return [part(np.asarray(answer)).reshape(points.shape[:-1] + np.shape(answer)[1:])
+                for answer in (found if isinstance(found, tuple) else (found,))
+                for part in ((np.real, np.imag) if output == "state" else (np.real,))]
+
+    def slopes(points):
+        """The derivatives, each [..., answer, 2]."""
+        h = 1e-4
+        columns = [[(a - b) / (2 * h) for a, b in zip(expected(points + step), expected(points - step))] for step in h * np.eye(2)]
+        return [np.stack(pair, axis=-1) for pair in zip(*columns)]
+
+    def same(found, wanted, tolerance=1e-12):
+        assert len(leaves(found)) == len(wanted)
+        for one, other in zip(leaves(found), wanted):
+            np.testing.assert_allclose(one, other, atol=tolerance)
+    points = np.array([[0.1, 0.2], [0.3, 0.4], [0.5, 0.7]])
+    grid, square = np.stack([points, points + 1]), points[:2]  # as many sets as numbers, too
+    same(f(jnp.asarray(points[0])), expected(points[0]))
+    assert leaves(node(jnp.asarray(points[0])))[0].dtype == (complex if output == "state" else float)
+    weights = [np.cos(np.arange(v.size)).reshape(v.shape) for v in expected(grid)]
+
+    def loss(x):
+        return sum((w * v).sum() for w, v in zip(weights, jax.vmap(jax.vmap(f))(x)))
+    by_grid = [sum((w[..., None] * d).sum(axis=tuple(range(2, w.ndim))) for w, d in zip(weights, slopes(grid)))]
+    pairs = np.stack(np.meshgrid(points[:, 0], [0.2, 0.9, -0.4], indexing="ij"), axis=-1)
+    for within in (lambda g: g, jax.jit):
+        same(within(jax.vmap(f))(points), expected(points))
+        same(within(jax.vmap(jax.vmap(f)))(grid), expected(grid))
+        same(within(jax.vmap(jax.jacobian(f)))(points), slopes(points), 1e-6)
+        same(jax.vmap(within(jax.jacobian(f)))(square), slopes(square), 1e-6)
+        same(within(jax.vmap(jax.vmap(jax.jacobian(f))))(grid), slopes(grid), 1e-6)
+        same(within(jax.grad(loss))(grid), by_grid, 1e-6)
+        # a grid of two arguments
+        same(within(jax.vmap(jax.vmap(lambda a, b: f(jnp.stack([a, b])), (None, 0)), (0, None)))(points[:, 0], pairs[0, :, 1]),
+             expected(pairs))
+    if output in ("state", "of the state"):
+        with pytest.raises(TypeError, match="forward-mode"):
+            jax.jit(jax.jacfwd(f))(points[0])
+    else:
+        same(jax.jit(jax.jacfwd(f))(points[0]), slopes(points[0]), 1e-6)
+    # a batch of PennyLane's, and a batch of batches
+    same(f(jnp.asarray(points.T)), expected(points))
+    same(jax.vmap(lambda x: f(x.T))(grid), expected(grid))
+    same(jax.grad(lambda x: sum((w[0] * v).sum() for w, v in zip(weights, f(x.T))))(points), [by_grid[0][0]], 1e-6)
+
+
+def test_what_jax_does_not_map():
+    jax = pytest.importorskip("jax", reason="JAX is not installed")
+    jnp = jax.numpy
+    node = qml.set_shots(qml.QNode(lambda x: [qml.RX(x, 0), qml.expval(qml.Z(0))][1], TilewaveQubit(1, seed=1), interface="jax"), 4000)
+    for map_ in (jax.vmap(node), jax.vmap(jax.grad(node))):
+        with pytest.raises(qml.exceptions.DeviceError, match="jax.vmap of this circuit is not supported.*put jax.jit around the vmap"):
+            map_(jnp.array([0.1, 2.0]))
+    assert np.allclose(jax.jit(jax.vmap(node))(jnp.array([0.1, 2.0])), np.cos([0.1, 2.0]), atol=0.1)
+    weighted = qml.QNode(lambda c: [qml.RX(0.3, 0), qml.expval(c * qml.Z(0) + qml.X(0))][1], TilewaveQubit(1))
+    assert np.allclose(jax.vmap(jax.grad(weighted))(jnp.array([1.0, 2.0])), np.cos(0.3))
+
+
+def test_purity_has_no_parameter_shift():
+    node = qml.QNode(lambda x: [qml.RX(x, 0), qml.CNOT([0, 1]), qml.purity(0)][2], TilewaveQubit(2))
+    x = pnp.array(0.3, requires_grad=True)
+    assert np.isclose(node(x), np.cos(0.15)**4 + np.sin(0.15)**4)
+    with pytest.raises(qml.exceptions.DeviceError, match="purity are no parameter shifts: differentiate with JAX"):
+        qml.grad(node)(x)
+
+
+def test_jax_takes_a_product_for_a_gradient():
+    jax = pytest.importorskip("jax", reason="JAX is not installed")
+    node = qml.QNode(lambda w: [qml.StronglyEntanglingLayers(w, range(3)), qml.probs()][1], TilewaveQubit(3))
+    plain = qml.QNode(node.func, qml.device("default.qubit", wires=3))
+    weights = jax.numpy.arange(8.0)
+    found = jax.grad(lambda w: jax.numpy.dot(weights, node(w)))(W)
+    np.testing.assert_allclose(found, jax.grad(lambda w: jax.numpy.dot(weights, plain(w)))(W), atol=1e-6)
 
 
 def test_metric_tensors_equal_those_of_pennylane():

@@ -8,7 +8,8 @@ import pytest
 
 qiskit = pytest.importorskip("qiskit")
 from qiskit import ClassicalRegister, QuantumCircuit, transpile  # noqa: E402
-from qiskit.circuit import Parameter, ParameterVector  # noqa: E402
+from qiskit.circuit import (AnnotatedOperation, ControlModifier, InverseModifier, Parameter, ParameterVector,  # noqa: E402
+                            PowerModifier)
 from qiskit.circuit.classical import expr, types  # noqa: E402
 from qiskit.circuit.library import RYGate  # noqa: E402
 from qiskit.primitives import StatevectorEstimator, StatevectorSampler  # noqa: E402
@@ -139,6 +140,40 @@ def test_parameters():
         tw.simulate(QuantumCircuit(1, global_phase=a))
 
 
+def test_expressions_that_have_no_value_at_zero():
+    a, b = Parameter("a"), Parameter("b")
+
+    def circuit_of(expression):
+        circuit = QuantumCircuit(1)
+        circuit.rx(expression, 0)
+        return circuit
+    for expression, slope in ((a * a / a, 1), (a * a / a + 0.5, 1), (2 * a - a * a / a, 1)):
+        converted = from_qiskit(circuit_of(expression))
+        np.testing.assert_allclose(converted.compile("Z0").gradient([0.3]), -slope * np.sin(float(expression.bind({a: 0.3}))), atol=1e-12)
+    for expression in (a * b / b, 2 * a + 1 / b - 1 / b, a / b, (a + b)**2 / (a + b)):
+        circuit, values = circuit_of(expression), np.array([[0.3, 0.7], [1.1, -0.4], [0.2, 2.0]])
+        with pytest.raises(ValueError, match="is not affine in the parameters a, b, so it needs values"):
+            from_qiskit(circuit)
+        found = EstimatorV2().run([(circuit, "Z", values)]).result()[0].data.evs
+        np.testing.assert_allclose(found, [np.cos(float(expression.bind(dict(zip((a, b), row))))) for row in values], atol=1e-12)
+
+
+def test_parameters_stay_under_modifiers():
+    t, s = Parameter("t"), Parameter("s")
+    inner = QuantumCircuit(2, global_phase=s)
+    inner.rx(t, 0)
+    inner.crz(t - 2 * s, 0, 1)
+    circuit = QuantumCircuit(4)
+    circuit.h(range(4))
+    circuit.append(AnnotatedOperation(inner.to_gate(), [ControlModifier(1, 0), InverseModifier(), PowerModifier(2), ControlModifier(1)]),
+                   [3, 1, 0, 2])
+    expected = Statevector(circuit.assign_parameters({t: 0.4, s: -0.7})).data
+    np.testing.assert_allclose(tw.simulate(from_qiskit(circuit).bind({"t": 0.4, "s": -0.7})), expected, atol=1e-12)
+    circuit.append(AnnotatedOperation(RYGate(t), [PowerModifier(0.5)]), [0])
+    with pytest.raises(ValueError, match="'ry' has parameters without values, which only angles of gates may have"):
+        from_qiskit(circuit)
+
+
 def test_parameters_stay():
     theta, a = ParameterVector("theta", 12), Parameter("a")
     circuit = QuantumCircuit(3)
@@ -227,6 +262,7 @@ def test_backend_refuses_values_of_parameters_that_are_not_there():
             (circuit, {theta: [0.1], Parameter("phi"): [1]}, "the circuit 'mine' has no parameter 'phi'$"),
             (circuit, {"theta": [0.1], "phi": [1]}, "the circuit 'mine' has no parameter 'phi'$"),
             (circuit, {theta: [0.1], other: [1]}, "no parameter 'theta' .it has another one of this name: give the name"),
+            (circuit, {theta: [0.1], "theta": [0.2]}, "the parameter 'theta' of the circuit 'mine' is given twice"),
             (circuit, {theta: [0.1], vector: [[1, 2]]}, r"the circuit 'mine' has no parameter 'v\[0\]'$"),
             (plain, {theta: [0.1]}, "the circuit 'plain' has no parameter 'theta'$")):
         with pytest.raises(ValueError, match="^parameter_binds: .*" + message):
@@ -240,6 +276,70 @@ def test_estimator_refuses_coefficients_that_are_not_finite():
     for number in (math.nan, math.inf):
         with pytest.raises(ValueError, match="the coefficients of the observable must be finite"):
             EstimatorV2().run([(QuantumCircuit(1), {"X": number})]).result()
+
+
+def test_numbers_of_shots_and_precisions_that_are_none():
+    static, dynamic = QuantumCircuit(1), QuantumCircuit(1, 1)
+    static.h(0)
+    dynamic.h(0)
+    dynamic.measure(0, 0)
+    dynamic.x(0)
+    for precision in (math.nan, math.inf, -1, -math.inf):
+        for options, pub in (({"precision": precision}, (static, "Z")), ({}, (static, "Z", None, precision))):
+            where = "precision is" if options else "the precision of pub 0 is"
+            with pytest.raises(ValueError, match=f"^{where} {precision}: give a standard deviation, a finite number"):
+                EstimatorV2().run([pub], **options)
+        with pytest.raises(ValueError, match=f"^default_precision is {precision}: give"):
+            EstimatorV2(default_precision=precision).run([(static, "Z")])
+    with pytest.raises(TypeError, match="^precision is '0.1' .str.: give a standard deviation"):
+        EstimatorV2().run([(static, "Z")], precision="0.1")
+    with pytest.raises(ValueError, match="^precision 1e-30 takes 1 / precision.2 shots .* use 0.0001 or more, or 0"):
+        EstimatorV2().run([(dynamic, "Z")], precision=1e-30).result()
+    assert abs(EstimatorV2().run([(static, "Z")], precision=1e-30).result()[0].data.evs) < 1e-12
+    measured = static.measure_all(inplace=False)
+    for shots, error, message in ((math.nan, TypeError, "nan .float. is no number of shots"), (2.5, TypeError, "2.5 .float. is no"),
+                                  (True, TypeError, "True .bool. is no"), (-1, ValueError, "-1 shots cannot be taken: give 1 to"),
+                                  (0, ValueError, "0 shots cannot be taken"), (10**12, ValueError, "10{12} shots cannot be taken")):
+        with pytest.raises(error, match="^shots: " + message):
+            SamplerV2().run([measured], shots=shots)
+        with pytest.raises(error, match="^the shots of pub 1: " + message):
+            SamplerV2().run([measured, (measured, None, shots)])
+        with pytest.raises(error, match="^default_shots: " + message):
+            SamplerV2(default_shots=shots).run([measured])
+
+
+def test_circuits_without_qubits():
+    nothing, bits = QuantumCircuit(0), QuantumCircuit(0, 2)
+    for ask in (lambda: tw.simulate(nothing), lambda: tw.sample(bits), lambda: from_qiskit(bits).compile(),
+                lambda: EstimatorV2().run([(nothing, SparsePauliOp(""))]).result()):
+        with pytest.raises(ValueError, match="^the circuit has no qubits, so there is no state to run: declare at least one$"):
+            ask()
+    with pytest.warns(UserWarning, match="measures nothing"):
+        assert TilewaveBackend().run(bits, shots=5).result().get_counts() == {"00": 5}
+    assert SamplerV2().run([bits], shots=5).result()[0].data.c.get_counts() == {"00": 5}
+
+
+def test_clifford_circuits_of_many_qubits_follow_what_they_measure():
+    circuit = QuantumCircuit(70, 70)
+    circuit.h(0)
+    for k in range(69):
+        circuit.cx(k, k + 1)
+    circuit.measure(0, 0)
+    with circuit.if_test((circuit.clbits[0], 1)) as otherwise:
+        circuit.x(range(1, 70))
+        circuit.h(5)
+    with otherwise:
+        circuit.x(1)
+    circuit.measure(range(1, 70), range(1, 70))
+    counts = TilewaveBackend().run(circuit, shots=400, seed_simulator=1).result().get_counts()
+    assert set(counts) == {"0" * 68 + "10", "0" * 69 + "1", "0" * 64 + "100001"}
+    assert abs(counts["0" * 68 + "10"] - 200) < 60 and abs(counts["0" * 69 + "1"] - 100) < 50
+    assert SamplerV2(seed=1).run([circuit], shots=50).result()[0].data.c.get_counts().keys() <= counts.keys()
+    with circuit.if_test((circuit.clbits[0], 1)):
+        circuit.t(5)
+    circuit.h(range(70))
+    with pytest.raises(MemoryError, match="stabilizer engine, which needs no state, cannot run this circuit: the gate is not Clifford"):
+        TilewaveBackend().run(circuit, shots=4).result()
 
 
 def test_backend_is_a_target_for_the_transpiler():

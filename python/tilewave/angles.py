@@ -180,7 +180,12 @@ def value_array(names: Sequence[str], values: Any) -> NDArray[np.float64]:
 
 
 def _from_mapping(names, values):
-    given = {key.name if isinstance(key, Parameter) else key: value for key, value in values.items()}
+    given: dict[Any, Any] = {}
+    for key, value in values.items():
+        name = key.name if isinstance(key, Parameter) else key
+        if name in given:
+            raise ValueError(f"the parameter '{name}' has two values, one by its name and one by itself: give one of them")
+        given[name] = value
     missing = [name for name in names if name not in given]
     if missing:
         raise ValueError(f"{_names(missing)} no value")

@@ -184,8 +184,10 @@ def threads_of(threads: Any) -> int:
 _EXAMPLES = {"precision": "single", "device": "cuda:0"}
 
 
-def _count(shots, most=100_000_000):
-    shots = _whole("shots", shots)
+def _count(shots, most=100_000_000, name="shots"):
+    if isinstance(shots, (bool, np.bool_)):
+        raise TypeError(f"{name} is {shots} (bool): give a whole number")
+    shots = _whole(name, shots)
     if shots < 0:
         raise ValueError(f"{shots} shots cannot be taken: ask for 0 or more")
     if shots > most:

@@ -16,28 +16,72 @@ from .functions import CircuitFunction
 
 class _Expectation(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, values: Any, function: CircuitFunction, initial: Any) -> Any:
-        ctx.function, ctx.initial = function, initial
+    def forward(values: Any, function: CircuitFunction, initial: Any) -> Any:
+        last = () if function._is_single else (function.num_observables,)
+        found = function.expectation(_rows(values), initial_state=initial)
+        return torch.as_tensor(found.reshape((*values.shape[:-1], *last)), dtype=values.dtype, device=values.device)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        values, ctx.function, ctx.initial = inputs
         ctx.save_for_backward(values)
-        return torch.as_tensor(function.expectation(_array(values), initial_state=initial), dtype=values.dtype,
-                               device=values.device)
 
     @staticmethod
     def backward(ctx: Any, v: Any) -> Any:
         return _Gradient.apply(ctx.saved_tensors[0], v, ctx.function, ctx.initial), None, None
+
+    @staticmethod
+    def jvp(ctx: Any, *_: Any) -> Any:
+        raise RuntimeError("forward-mode derivatives of a circuit are not there: use backward(), torch.func.grad or jacrev")
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, values: Any, function: CircuitFunction, initial: Any) -> Any:
+        values = _in_front(values, in_dims[0], info.batch_size)
+        return _Expectation.apply(values, function, _again(initial, values, info.batch_size)), 0
 
 
 class _Gradient(torch.autograd.Function):
     """In a graph of its own, so that a second derivative is an error and not a missing term."""
 
     @staticmethod
-    def forward(ctx: Any, values: Any, v: Any, function: CircuitFunction, initial: Any) -> Any:
-        return torch.as_tensor(function.vjp(_array(values), _array(v), initial_state=initial), dtype=values.dtype,
-                               device=values.device)
+    def forward(values: Any, v: Any, function: CircuitFunction, initial: Any) -> Any:
+        cotangents = _array(v).reshape(-1, function.num_observables)
+        found = function.vjp(_rows(values), cotangents, initial_state=initial)
+        return torch.as_tensor(found.reshape(values.shape), dtype=values.dtype, device=values.device)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        pass
 
     @staticmethod
     def backward(ctx: Any, *_: Any) -> Any:
         raise RuntimeError("second derivatives of a circuit are not there: leave create_graph out, or detach the gradient")
+
+    @staticmethod
+    def jvp(ctx: Any, *_: Any) -> Any:
+        raise RuntimeError("second derivatives of a circuit are not there: leave create_graph out, or detach the gradient")
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, values: Any, v: Any, function: CircuitFunction, initial: Any) -> Any:
+        values, v = _in_front(values, in_dims[0], info.batch_size), _in_front(v, in_dims[1], info.batch_size)
+        return _Gradient.apply(values, v, function, _again(initial, values, info.batch_size)), 0
+
+
+def _in_front(tensor, dim, size):
+    """With the axis of a vmap in front."""
+    return tensor.expand(size, *tensor.shape) if dim is None else tensor.movedim(dim, 0)
+
+
+def _again(initial, values, size):
+    """A state for each set, for sets that come so many times more often."""
+    return initial if initial is None or np.ndim(initial) == 1 else np.tile(initial, (size, 1))
+
+
+def _rows(values):
+    """The sets of values, [sets, parameters]."""
+    if values.ndim == 0:
+        raise ValueError("values are a number: give a tensor whose last dimension is the parameters")
+    return _array(values).reshape(-1, values.shape[-1])
 
 
 def _array(tensor):
@@ -61,8 +105,9 @@ def _states(initial):
 
 
 def function(compiled: CircuitFunction) -> Callable[..., Any]:
-    """Expectations of a compiled circuit as a differentiable function of a tensor of values: [P] or [B, P] to [M] or [B, M]
-    (without M for one observable). The backward pass is one run whatever M. With ``initial_state=`` it starts from a state
+    """Expectations of a compiled circuit as a differentiable function of a tensor of values: [..., P] to [..., M] (without M
+    for one observable), any number of sets at a time. The backward pass is one run whatever M. It goes under torch.func's grad,
+    vjp, jacrev and vmap. With ``initial_state=`` it starts from a state
     [2^n], or from one for each set [B, 2^n] (of values [P] as well), by whose amplitudes it is not differentiated."""
     def expectation(values: Any, initial_state: Any = None) -> Any:
         states, values = _states(initial_state), _real(values)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import Any, Optional
+from typing import Any, Optional, Union
 
 import numpy as np
 import sympy
@@ -29,15 +29,21 @@ from braket.task_result import GateModelTaskResult, ResultTypeValue
 from .. import _core
 from ..observables import NO_TERMS, Terms, mask_words
 from ..programs import Program
-from ..runs import how_of
+from ..runs import _count, how_of
 from .convert import Converter, NeedsValues, SymbolicPhase, terms_of
 from .convert import Terms as Letters
 from .gradients import GradientRequest, is_gradient, read_gradient
 
+_MOST_SURE_QUBITS = 24  # whose state fits memory
 _MOST_SOURCES = 64  # that are kept converted
 _NOT_STRAIGHT = re.compile(r"\b(if|else|for|while|switch|def|return|let|const|array|int|uint|bool|angle|complex|duration"
                            r"|stretch|box|reset|delay|include|extern|measure_ff|cc_prx)\b|\bfloat(\[\d+\])?\s+\w+\s*(=|;)(?<!input)")
 _INPUT = re.compile(r"\binput\s+float(\[\d+\])?\s+(\w+)\s*;")
+_ANY_INPUT = re.compile(r"\binput\s+\w+(?:\[[^\]]*\])?\s+(\w+)\s*;")
+# why a program is read anew with its inputs
+_STEERED = "control flow, subroutines and classical variables"
+_POWERS = ("powers (pow @, power=) of gates whose angles depend on inputs: rotations take whole powers, write other gates without "
+           "one")
 _COMMENTS = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
 
 
@@ -50,6 +56,11 @@ def _is_straight(source):
     before, measured, behind = bare.partition("measure")
     rest = re.sub(r"^\s*#?pragma[^\n]*$", "", measured + behind, flags=re.M).split(";")
     return all("measure" in statement or not statement.strip() for statement in rest)
+
+
+def _missing(name):
+    return NameError(f"Missing input variable '{name}': the program has a free parameter without a value, give run(..., "
+                     f"inputs={{'{name}': 0.1}})")
 
 
 class _Context(ProgramContext):
@@ -102,9 +113,15 @@ class TilewaveSimulation(Simulation):
         self._amplitudes: Optional[np.ndarray] = None
         self._operations: list[Operation] = []
         self._has_reset = False
+        # where memory holds no state of so many qubits, shots are drawn as the engine can: of Clifford circuits
+        self._has_state = not shots or qubit_count <= _MOST_SURE_QUBITS or qubit_count <= _core._most_qubits(how[0])
+        self._circuit: Any = None
 
     def begin(self, circuit: Any) -> None:
         """With a circuit that was converted before."""
+        if not self._has_state:
+            self._circuit = circuit.copy()
+            return
         self._state = _core.State(circuit, *self._how, None)
 
     def evolve(self, operations: Sequence[Operation]) -> None:
@@ -113,6 +130,9 @@ class TilewaveSimulation(Simulation):
         self._amplitudes = None
         if self._has_reset:
             return None  # shots end in different states
+        if self._circuit is not None:
+            self._circuit.compose(self._converted(operations))
+            return None
         if self._state is None:
             return self.begin(self._converted(operations))
         self._state._apply(self._converted(operations))
@@ -126,6 +146,9 @@ class TilewaveSimulation(Simulation):
     def _need_one_state(self):
         if self._has_reset:
             raise ValueError("a program that resets qubits ends in no single state: ask for shots, or for expectations")
+        if self._circuit is not None:
+            self._has_state = True
+            self.begin(self._circuit)  # which says how much memory is missing
         if self._state is None:
             self.evolve([])
 
@@ -134,14 +157,15 @@ class TilewaveSimulation(Simulation):
         if not self.shots:
             return np.zeros(0, np.int64)
         seed = int(self._rng.integers(1 << 63))
-        if self._has_reset:
-            circuit = self._converted(self._operations).measure_all()
+        if self._has_reset or self._circuit is not None:
+            circuit = (self._converted(self._operations) if self._has_reset else self._circuit.copy()).measure_all()
             result = _core._run(circuit, self.shots, seed, *self._how, None, NO_TERMS, True, False, False, False)
             bits = np.unpackbits(result.shot_bits, axis=1, count=result.num_shot_bits, bitorder="little")
         else:
             self._need_one_state()
             bits = self._state._sample(self.shots, seed)
-        return bits @ (1 << np.arange(bits.shape[1], dtype=np.int64))
+        kind = np.int64 if bits.shape[1] < 63 else object  # of Python's numbers, which have any length
+        return bits.astype(kind) @ (np.array([1 << k for k in range(bits.shape[1])], kind))
 
     @property
     def state_vector(self) -> np.ndarray:
@@ -205,7 +229,9 @@ class _Parsed:
     def inputs(self, given: dict[str, Any]) -> list[float]:
         for name in self.names:
             if name not in given:
-                raise NameError(f"Missing input variable '{name}'.")
+                raise _missing(name)
+            if not np.isfinite(float(given[name])):
+                raise ValueError(f"the input '{name}' is {given[name]}: give a finite number")
         return [float(given[name]) for name in self.names]
 
     def values(self, inputs: list[float]) -> np.ndarray:
@@ -241,7 +267,7 @@ class TilewaveSimulator(BaseLocalSimulator):
     def __init__(self, precision: str = "double", device: str = "auto", threads: int = 0, seed: Any = None) -> None:
         self._how = how_of(precision, device, threads)
         self._rng = np.random.default_rng(seed)
-        self._parsed: OrderedDict[str, Optional[_Parsed]] = OrderedDict()
+        self._parsed: OrderedDict[str, Union[_Parsed, str]] = OrderedDict()
 
     def create_program_context(self) -> ProgramContext:
         return _Context(self)
@@ -251,11 +277,14 @@ class TilewaveSimulator(BaseLocalSimulator):
 
     def run_openqasm(self, openqasm_ir: OpenQASMProgram, shots: int = 0, *, batch_size: int = 1) -> GateModelTaskResult:
         """Runs a program; `batch_size` is of the default simulator and decides nothing here."""
+        shots = 0 if shots is None else _count(shots)
         parsed = self._find(openqasm_ir.source)
-        if parsed is None:
+        if isinstance(parsed, str):
+            for name in _ANY_INPUT.findall(_COMMENTS.sub(" ", openqasm_ir.source)):
+                if name not in (openqasm_ir.inputs or {}):
+                    raise _missing(name)
             if re.search(r"^\s*#?pragma\s+braket\s+result\s+adjoint_gradient", openqasm_ir.source, re.M):
-                raise ValueError("an adjoint gradient is of a program without control flow, subroutines and classical "
-                                 "variables")
+                raise ValueError(f"an adjoint gradient is of a program without {parsed}")
             return super().run_openqasm(openqasm_ir, shots=shots, batch_size=1)
         created_at = self._timestamp()
         given = dict(openqasm_ir.inputs or {})
@@ -273,9 +302,9 @@ class TilewaveSimulator(BaseLocalSimulator):
         return self._create_results_obj(results, openqasm_ir, simulation, created_at, parsed.measured, parsed.mapped)
 
     def _find(self, source):
-        """The converted program; None for one that has to be read anew."""
+        """The converted program; for one that has to be read anew with its inputs, what makes it so."""
         if source not in self._parsed:
-            self._parsed[source] = self._read(source) if _is_straight(source) else None
+            self._parsed[source] = self._read(source) if _is_straight(source) else _STEERED
         self._parsed.move_to_end(source)
         while len(self._parsed) > _MOST_SOURCES:
             self._parsed.popitem(last=False)
@@ -285,11 +314,11 @@ class TilewaveSimulator(BaseLocalSimulator):
         context = self.create_program_context()
         Interpreter(context, warn_advanced_features=True).run(source=source, inputs={}, is_file=False)
         if context.is_branched:
-            return None
+            return _STEERED
         try:
             return _Parsed(self, context)
         except NeedsValues:
-            return None
+            return _POWERS
 
     def _result(self, result, parsed, inputs, simulation):
         request = parsed.gradients.get(id(result))

@@ -22,6 +22,7 @@ from .convert import Converter, NeedsValues
 _MOST_FUNCTION_QUBITS = 18  # beyond, bound circuits run about as fast, and a GPU may suit them
 _MOST_SETS = 256  # of values that run side by side
 _FEWEST_SETS = 3  # that are worth it
+_TRAJECTORIES = 1000  # of expectation values, where a density matrix is not cheaper
 _MOST_SHOTS = 1 << 22  # that are drawn at a time
 _DEFAULT = cirq.QubitOrder.DEFAULT
 _SHORT = {"f": "max_fused_gate_size", "t": "cpu_threads", "r": "ev_noisy_repetitions", "g": "use_gpu", "gmode": "gpu_mode",
@@ -248,7 +249,7 @@ class TilewaveSimulator(cirq.SimulatesSamples, cirq.SimulatesAmplitudes,
         """A result for each resolver; the circuit is converted once."""
         if not program.has_measurements():
             raise ValueError("Circuit has no measurements to sample.")
-        repetitions = _count(repetitions)
+        repetitions = _count(repetitions, name="repetitions")
         if repetitions == 0:
             records = {cirq.measurement_key_name(op): np.empty([0, 1, 1])
                        for _, op, _ in program.findall_operations_with_gate_type(cirq.MeasurementGate)}
@@ -422,7 +423,8 @@ class TilewaveSimulator(cirq.SimulatesSamples, cirq.SimulatesAmplitudes,
     def simulate_expectation_values_sweep_iter(self, program: cirq.AbstractCircuit, observables: Any, params: cirq.Sweepable,
                                                qubit_order: Any = _DEFAULT, initial_state: Any = None,
                                                permit_terminal_measurements: bool = False) -> Iterator[list[Any]]:
-        """A list of expectation values for each resolver. A circuit that measures is run once, and its outcomes count."""
+        """A list of expectation values for each resolver. Those of circuits with channels and resets are of the density matrix
+        that they end in. A circuit that measures is run once, as by Cirq's simulators, and its outcomes count."""
         if not permit_terminal_measurements and program.are_any_measurements_terminal():
             raise ValueError("Provided circuit has terminal measurements, which may skew expectation values. If this is "
                              "intentional, set permit_terminal_measurements=True.")
@@ -458,8 +460,11 @@ class TilewaveSimulator(cirq.SimulatesSamples, cirq.SimulatesAmplitudes,
                 yield asked.sums(means)
 
     def _noisy_means(self, circuit, terms, initial):
-        engine = "trajectories" if self.options["r"] and circuit.is_noisy else "auto"
-        return _core._run(circuit, self.options["r"], self.get_seed(), *self._how, None, terms, False, False, False, False,
+        if not circuit.is_noisy:  # it resets qubits
+            return _core._exact_expectations(circuit, terms, *self._how, None, initial)
+        engine = "trajectories" if self.options["r"] else "auto"
+        shots = self.options["r"] or (_TRAJECTORIES if circuit.is_dynamic else 0)
+        return _core._run(circuit, shots, self.get_seed(), *self._how, None, terms, False, False, False, False,
                           None, engine, "auto", initial).expectations
 
     def simulate_moment_expectation_values(self, program: cirq.AbstractCircuit, indexed_observables: Any, param_resolver: Any,

@@ -43,13 +43,13 @@ def measure_exactly(state: _core.State, measurements: list[MeasurementProcess], 
                 answers[k] = sums[0] if len(sums) == 1 else np.float64(sums[0] - sums[1] ** 2)
         rest = [k for k, answer in enumerate(answers) if answer is None]
         if rest:
-            amplitudes = state.take().reshape((2,) * num_qubits) / norm ** 0.5
+            amplitudes = state.take()[:2**num_qubits].reshape((2,) * num_qubits) / norm ** 0.5
             for k in rest:
-                answers[k] = measure_amplitudes(_on_indices(measurements[k], wires), amplitudes)
+                answers[k] = measure_amplitudes(on_indices(measurements[k], wires), amplitudes)
     return answers
 
 
-def _on_indices(mp, wires):
+def on_indices(mp: MeasurementProcess, wires: dict) -> MeasurementProcess:
     """The measurement with the numbers of axes as wires."""
     last = len(wires) - 1
     if all(wire == last - qubit for wire, qubit in wires.items()):

@@ -13,7 +13,9 @@ from pennylane.devices.modifiers import simulator_tracking, single_tape_support
 from pennylane.devices.preprocess import (decompose, device_resolve_dynamic_wires, validate_device_wires,
                                           validate_measurements)
 from pennylane.exceptions import DeviceError
-from pennylane.measurements import ExpectationMP, SampleMeasurement, StateMeasurement, StateMP, VarianceMP
+from pennylane.math import Interface
+from pennylane.measurements import (ExpectationMP, MutualInfoMP, PurityMP, SampleMeasurement, StateMeasurement, StateMP, VarianceMP,
+                                    VnEntropyMP)
 from pennylane.ops import CompositeOp, Conditional, MidMeasure, SparseHamiltonian, SymbolicOp
 from pennylane.operation import StatePrepBase
 from pennylane.pytrees import flatten, unflatten
@@ -25,7 +27,7 @@ from .._types import Effort, Precision
 from ..circuits import Circuit
 from ..functions import bits_of
 from ..observables import NO_TERMS
-from ..runs import how_of, initial_of, is_gpu, seed_of
+from ..runs import _count, how_of, initial_of, is_gpu, seed_of
 from . import gates
 from .analytic import measure_exactly
 from .measured import measure_branches
@@ -33,7 +35,9 @@ from .gradients import MOST_FORWARD_QUBITS, Derivatives, asks_probabilities, is_
 from .observables import KnownObservables, sentence_of
 from ..programs import Programs, Rows, how_side_by_side
 from .shots import ShotPlan, accepts_shots, is_shadow, without_shots
+from .traced import Answers, answers_in_jax, in_jax, is_jax, is_jit, is_traced, is_vmapped, need_traced, why_not_traced
 
+_MOST_SURE_QUBITS = 24  # whose state fits memory
 _OPTIONS = ("precision", "device", "threads", "effort")
 
 
@@ -101,6 +105,16 @@ def _first(results):
     return results[0]
 
 
+# Of these the parameter-shift rule is wrong, and PennyLane does not say so.
+_NOT_LINEAR = (PurityMP, MutualInfoMP, VnEntropyMP)
+
+
+@qml.transform
+def _no_parameter_shift(tape, **_):
+    names = ", ".join(str(mp) for mp in tape.measurements if type(mp) in _NOT_LINEAR)
+    raise DeviceError(f"the derivatives of {names} are no parameter shifts: differentiate with JAX, or on default.qubit")
+
+
 @simulator_tracking
 @single_tape_support
 class TilewaveQubit(Device):
@@ -141,8 +155,18 @@ class TilewaveQubit(Device):
         if config.gradient_method in ("best", "device", "adjoint") and self.supports_derivatives(config, circuit):
             # QNodes say device_vjp=False where nobody chose: a Jacobian would be computed for a vector's product with it
             changes.update(gradient_method="adjoint", use_device_gradient=True, use_device_jacobian_product=True)
+            if config.interface in (Interface.JAX, Interface.JAX_JIT):  # the device takes what is traced
+                changes.update(gradient_method="backprop", use_device_gradient=False, use_device_jacobian_product=False)
         else:
             changes.update(use_device_gradient=False, use_device_jacobian_product=False)
+            if config.interface == Interface.JAX and config.gradient_method != "backprop" and circuit is not None and any(
+                    is_vmapped(value) for value in circuit.get_parameters(trainable_only=False)):
+                raise DeviceError("jax.vmap of this circuit is not supported by " + self.name + ", as it has shots, measures in the "
+                                  "middle or is differentiated by another method than 'adjoint': give it a batch of parameters, or put "
+                                  "jax.jit around the vmap")
+            if config.gradient_method is qml.gradients.param_shift and circuit is not None and any(
+                    type(mp) in _NOT_LINEAR for mp in circuit.measurements):
+                changes["gradient_method"] = _no_parameter_shift
         method = config.mcm_config.mcm_method
         casts_shadow = circuit is not None and any(is_shadow(mp) for mp in circuit.measurements)
         if method is None:
@@ -170,7 +194,7 @@ class TilewaveQubit(Device):
             gate_set = gate_set | {"MidMeasureMP"}
         pipeline.add_transform(decompose, stopping_condition=_is_native_gate if deferred else _is_native,
                                skip_initial_state_prep=True, device_wires=self.wires, target_gates=gate_set, name=self.name)
-        if config.gradient_method == "adjoint":
+        if config.gradient_method in ("adjoint", "backprop"):
             pipeline.add_transform(decompose, stopping_condition=is_differentiable, skip_initial_state_prep=False,
                                    device_wires=self.wires, target_gates=gate_set, name="adjoint + " + self.name)
         pipeline.add_transform(device_resolve_dynamic_wires, wires=self.wires, allow_resets=not deferred)
@@ -180,18 +204,23 @@ class TilewaveQubit(Device):
         pipeline.add_transform(_expand_what_is_no_angle)
         if config.gradient_method == "adjoint":
             pipeline.add_transform(need_adjoint)
-            if config.interface == qml.math.Interface.JAX_JIT:  # which takes whole Jacobians, of single circuits
-                pipeline.add_transform(_one_by_one)
+        elif config.gradient_method == "backprop":
+            pipeline.add_transform(need_traced, under_jit=config.interface == Interface.JAX_JIT)
         return pipeline
 
     def supports_derivatives(self, execution_config: Optional[ExecutionConfig] = None,
                              circuit: Optional[QuantumScript] = None) -> bool:
         """Whether the engine's adjoint method gives them: of expectation values of Pauli sums, or of probabilities of
-        wires, without shots, in a circuit whose measurements in the middle are deferred."""
+        wires, without shots, in a circuit whose measurements in the middle are deferred; with JAX also of what is measured of the
+        state that such a circuit ends in."""
         if execution_config is not None:
             if execution_config.gradient_method not in ("best", "device", "adjoint") or execution_config.derivative_order > 1:
                 return False
-        return circuit is None or why_not(circuit) is None
+        if circuit is None:
+            return True
+        if is_jax(execution_config, circuit):
+            return why_not_traced(circuit, is_jit()) is None
+        return why_not(circuit) is None
 
     def supports_vjp(self, execution_config: Optional[ExecutionConfig] = None,
                      circuit: Optional[QuantumScript] = None) -> bool:
@@ -207,6 +236,8 @@ class TilewaveQubit(Device):
     def execute(self, circuits: Union[QuantumScript, Sequence[QuantumScript]],
                 execution_config: Optional[ExecutionConfig] = None) -> Any:
         config = execution_config or ExecutionConfig()
+        if config.gradient_method == "backprop":
+            return tuple(self._run_of(tape, config).traced_results() for tape in circuits)
         return tuple(self._run_of(tape, config).results() for tape in circuits)
 
     def compute_derivatives(self, circuits: Union[QuantumScript, Sequence[QuantumScript]],
@@ -246,7 +277,7 @@ class _Run:
         self.device, self.tape, self.how, self.effort, self.mode = device, tape, how, effort, postselect_mode
         labels = _wire_order(device.wires, tape)
         self.wires = {wire: len(labels) - 1 - k for k, wire in enumerate(labels)}
-        self.rows = Rows(len(labels))
+        self.rows = Rows(max(1, len(labels)))  # a circuit without wires has its phase
         self.initial, self.clbits = None, {}
         self.numbers = []
         self._read()
@@ -287,9 +318,12 @@ class _Run:
         if data:
             plain = gates.angles_only(op)
             for value in data:
-                if not isinstance(value, (float, int)):
-                    value = qml.math.toarray(value)
-                self.numbers.append(np.asarray(value, float) if plain else np.nan)
+                if not plain:
+                    self.numbers.append(np.nan)
+                elif is_traced(value):
+                    self.numbers.append(value)
+                else:
+                    self.numbers.append(np.asarray(value if isinstance(value, (float, int)) else qml.math.toarray(value), float))
         return len(data)
 
     def table(self):
@@ -329,6 +363,19 @@ class _Run:
         return self.device._programs.of(self.rows).function(tuple(known.key for known in found),
                                                             [known.terms[0] for known in found], how)
 
+    def traced_results(self):
+        """The answers as JAX's arrays, of numbers that may be traced."""
+        if not any(is_traced(value) for value in (*self.numbers, *self.tape.get_parameters(trainable_only=False))):
+            return in_jax(self.results())
+        how = self.how if is_gpu(self.how[1]) else (self.how[0], "cpu", self.how[2])
+        if not self.rows.keeps_norm:
+            raise DeviceError("derivatives of a circuit with projectors are not supported: use diff_method='parameter-shift'")
+        program = self.device._programs.of(self.rows)
+        answers = Answers(self.tape.measurements, self.wires,
+                          lambda obs, is_variance: self.device._known.find(obs, is_variance, self.wires, len(self.wires)),
+                          lambda key, terms: program.function(key, terms, how))
+        return answers_in_jax(answers, self.numbers, self.tape.batch_size, self.initial)
+
     def derivatives(self):
         function = self.function(wants_derivatives=True)
         if function is None:
@@ -344,6 +391,10 @@ class _Run:
         return Derivatives(bare, function, self.table(), None, self.wires, self.initial).metric_tensor()
 
     def results(self):
+        if self.tape.shots:
+            _count(self.tape.shots.total_shots)
+            if not self.wires:
+                raise DeviceError("the circuit has no wires, so there is nothing to sample: name the wires that are measured")
         if self.clbits:
             found = self._measured()
         elif self.tape.shots:
@@ -423,8 +474,8 @@ class _Run:
 
     def _sampled(self):
         tape, bins = self.tape, list(self.tape.shots.bins())
-        together = self._how_of_batch()
-        states = [] if together else [self.state(circuit, k) for k, circuit in enumerate(self.circuits())]
+        together, without_state = self._how_of_batch(), self._has_no_state()
+        states = [] if together or without_state else [self.state(circuit, k) for k, circuit in enumerate(self.circuits())]
         if not self.rows.keeps_norm:  # no batch: postselections with shots are taken apart
             bins = self._left_of(bins, states[0])
         plain = [mp for mp in tape.measurements if not is_shadow(mp)]
@@ -433,7 +484,8 @@ class _Run:
         def draw(rotations, operations):
             if together:
                 return self._shots_side_by_side(together, rotations, operations, bins[-1][1]), bins
-            parts = []
+            parts = [self._run_shots(circuit, rotations, operations, bins[-1][1])[1] for circuit in self.circuits()] \
+                if without_state else []
             for state in states:
                 if rotations or operations:
                     state = _core.State(state)
@@ -444,6 +496,12 @@ class _Run:
 
         answers = iter(plan.answer(draw))
         return [self._shadow(mp, states[0], bins) if is_shadow(mp) else next(answers) for mp in tape.measurements]
+
+    def _has_no_state(self):
+        """Whether memory holds no state of so many qubits, so that shots are drawn as the engine can: of Clifford circuits."""
+        n = self.rows.num_qubits
+        return (n > _MOST_SURE_QUBITS and n > _core._most_qubits(self.how[0]) and self.rows.keeps_norm and self.initial is None
+                and not any(is_shadow(mp) for mp in self.tape.measurements))
 
     def _left_of(self, bins, state):
         """The shots whose postselected measurements came out as asked; all of them for "fill-shots", none where they never
@@ -482,23 +540,23 @@ class _Run:
         return [mp.process_state_with_shots(amplitudes, order, upper - lower, rng=self.device._rng) if upper > lower
                 else without_shots(mp, order) for lower, upper in bins]
 
+    def _run_shots(self, circuit, rotations, operations, count):
+        """Classical bits and qubits of `count` shots of a circuit, after further gates."""
+        full = Circuit(circuit)
+        if rotations or operations:
+            full.compose(self._rotation(rotations, operations))
+        first = full._add_clbits(full.num_qubits)
+        for k in range(full.num_qubits):
+            full.measure(full.num_qubits - 1 - k, first + k)
+        result = _core._run(full, count, seed_of(self.device._seed()), *self.how, None, NO_TERMS, True, False, False, False,
+                            None, "auto", self.effort, self.initial)
+        bits = np.unpackbits(result.shot_bits, axis=1, count=result.num_shot_bits, bitorder="little").view(bool)
+        return bits[:, :len(self.clbits)], bits[:, first:first + full.num_qubits]
+
     def _measured(self):
         circuit, = self.circuits()
-
-        def run(rotations, operations, count):
-            """Classical bits and qubits of `count` shots."""
-            full = Circuit(circuit)
-            if rotations or operations:
-                full.compose(self._rotation(rotations, operations))
-            first = full._add_clbits(full.num_qubits)
-            for k in range(full.num_qubits):
-                full.measure(full.num_qubits - 1 - k, first + k)
-            result = _core._run(full, count, seed_of(self.device._seed()), *self.how, None, NO_TERMS, True, False, False, False,
-                                None, "auto", self.effort, self.initial)
-            bits = np.unpackbits(result.shot_bits, axis=1, count=result.num_shot_bits, bitorder="little").view(bool)
-            return bits[:, :len(self.clbits)], bits[:, first:first + full.num_qubits]
-
-        return measure_branches(self.tape, self.clbits, self.wires, run, self.mode)
+        return measure_branches(self.tape, self.clbits, self.wires,
+                                lambda *asked: self._run_shots(circuit, *asked), self.mode)
 
 
 def _natives(op):

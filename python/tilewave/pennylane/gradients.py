@@ -2,6 +2,7 @@
 sums or probabilities of wires."""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Optional
 
 import numpy as np
@@ -27,7 +28,7 @@ def why_not(tape: Any) -> Optional[str]:
     if tape.shots:
         return "it has shots: use parameter-shift"
     if tape.measurements and all(asks_probabilities(mp) for mp in tape.measurements):
-        return _why_no_gates(tape)
+        return why_no_gates(tape)
     for mp in tape.measurements:
         if type(mp) is not ExpectationMP or mp.mv is not None:
             return f"{mp} is no expectation value of an observable"
@@ -35,7 +36,7 @@ def why_not(tape: Any) -> Optional[str]:
             return f"{mp.obs} is no sum of Pauli strings"
         if any(qml.math.requires_grad(value) for value in mp.obs.data):
             return f"the coefficients of {mp.obs} are trainable"
-    return _why_no_gates(tape)
+    return why_no_gates(tape)
 
 
 def asks_probabilities(mp: Any) -> bool:
@@ -43,7 +44,8 @@ def asks_probabilities(mp: Any) -> bool:
     return type(mp) is ProbabilityMP and mp.obs is None and mp.mv is None
 
 
-def _why_no_gates(tape):
+def why_no_gates(tape: Any) -> Optional[str]:
+    """Why a tape is no circuit of gates; None where it is."""
     for op in tape.operations:
         if isinstance(op, (MidMeasure, Conditional)):
             return "it measures in the middle"
@@ -68,6 +70,14 @@ def need_adjoint(tape):
     return (tape,), lambda results: results[0]
 
 
+def outcomes_of(qubits: Sequence[int], num_wires: int) -> NDArray[np.int64]:
+    """The outcome of every basis state, bit k of it being qubits[k]."""
+    basis, outcome = np.arange(2**num_wires), np.zeros(2**num_wires, np.int64)
+    for k, qubit in enumerate(qubits):
+        outcome |= (basis >> qubit & 1) << k
+    return outcome
+
+
 def _again(rows, count, axis):
     """All rows, so many times."""
     return np.concatenate([rows] * count, axis=axis)
@@ -88,10 +98,8 @@ class Derivatives:
         self.tape, self.function, self.table, self.batch, self.initial = tape, function, table, batch, initial
         self.outcomes = None
         if not function.num_observables and tape.measurements:
-            basis, self.outcomes = np.arange(2 ** len(wires)), []
-            for mp in tape.measurements:  # of every basis state
-                qubits = [wires[wire] for wire in (mp.wires or wires)]
-                self.outcomes.append(sum((basis >> q & 1) << (len(qubits) - 1 - k) for k, q in enumerate(qubits)))
+            self.outcomes = [outcomes_of([wires[wire] for wire in (mp.wires or wires)][::-1], len(wires))
+                             for mp in tape.measurements]
         data = [value for op in tape.operations for value in op.data]
         self.shapes = [np.shape(value) for value in data]
         for k in tape.trainable_params:

@@ -12,7 +12,7 @@ from ..observables import Terms, mask_words, need_finite
 
 _MOST_KEPT = 256
 _MOST_KEPT_TERMS = 1 << 18  # of all of them; the last one is kept whatever its size
-_MOST_SQUARED_TERMS = 64  # a variance of more is read off the amplitudes
+MOST_SQUARED_TERMS = 64  # a variance of more is read off the amplitudes
 _MOST_COMPARED_TERMS = 64  # larger observables are known by who they are
 
 
@@ -69,7 +69,7 @@ class KnownObservables:
     def find(self, obs: Any, is_variance: bool, wires: dict[Any, int], num_qubits: int) -> Optional[Known]:
         """None where the observable is no Pauli sum, or its square too large a one."""
         sentence = sentence_of(obs)
-        if sentence is None or not len(sentence) or (is_variance and len(sentence) > _MOST_SQUARED_TERMS):
+        if sentence is None or not len(sentence) or (is_variance and len(sentence) > MOST_SQUARED_TERMS):
             return None
         if len(sentence) <= _MOST_COMPARED_TERMS:
             key: Any = is_variance, num_qubits, tuple(

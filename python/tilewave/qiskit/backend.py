@@ -172,7 +172,14 @@ def _values_of(circuits, binds):
 
 
 def _sets(circuit, bind):
-    columns = {}
+    columns: dict[Any, Any] = {}
+
+    def put(parameter, column):
+        if parameter in columns:
+            raise ValueError(f"parameter_binds: the parameter '{parameter.name}' of the circuit '{circuit.name}' is given twice, by "
+                             "itself and by its name or vector: give it once")
+        columns[parameter] = column
+
     names = {parameter.name: parameter for parameter in circuit.parameters}
     for key, values in bind.items():
         values = np.asarray(values, float)
@@ -181,12 +188,13 @@ def _sets(circuit, bind):
             if values.ndim != 2 or values.shape[1] != len(key):
                 raise ValueError(f"parameter_binds: '{key.name}' has {len(key)} elements: give a list of that many numbers for "
                                  "each set")
-            columns.update(zip(key, values.T))
+            for parameter, column in zip(key, values.T):
+                put(parameter, column)
             continue
         parameter = names.get(key) if isinstance(key, str) else key
         if not isinstance(parameter, Parameter):
             raise ValueError(f"parameter_binds: the circuit '{circuit.name}' has no parameter {key!r}")
-        columns[parameter] = values
+        put(parameter, values)
     lengths = {len(values) for values in columns.values()}
     if len(lengths) > 1:
         raise ValueError(f"parameter_binds: the lists of values of the circuit '{circuit.name}' have different lengths: "

@@ -53,10 +53,31 @@ def from_qiskit(circuit: QuantumCircuit, parameter_values: Any = None,
                 inputs: Optional[Mapping[str, Union[int, bool]]] = None) -> Circuit:
     """See Circuit.from_qiskit."""
     if parameter_values is not None:
-        circuit = circuit.assign_parameters(parameter_values)
+        circuit = assigned(circuit, parameter_values)
     converter = Converter(circuit, symbolic=True)
     converter.out._add_parameters([parameter.name for parameter in circuit.parameters])
     return converter.convert(dict(inputs or {}))
+
+
+def assigned(circuit: QuantumCircuit, values: Any) -> QuantumCircuit:
+    """The circuit at values of its parameters. Raises ValueError where an expression has no finite value there, and where a
+    parameter has two values, by its name and by itself."""
+    names = [getattr(key, "name", key) for key in values] if isinstance(values, Mapping) else []
+    for key in values if len(set(names)) < len(names) else ():
+        if isinstance(key, str) and names.count(key) > 1:
+            raise ValueError(f"the parameter '{key}' has two values, one by its name and one by itself: give one of them")
+    try:
+        return circuit.assign_parameters(values)
+    except (ArithmeticError, RuntimeError) as error:
+        raise no_value(values, "an expression of the circuit") from error
+
+
+def no_value(values: Any, expression: Any) -> ValueError:
+    """The error for an expression that is not finite at values of its parameters, as a/b is at b = 0."""
+    shown = values
+    if isinstance(values, Mapping):
+        shown = ", ".join(f"{getattr(key, 'name', key)}={float(value):g}" if np.ndim(value) == 0 else f"{key}" for key, value in values.items())
+    return ValueError(f"{expression} has no finite value at {shown}: give other values of the parameters")
 
 
 class NeedsValues(Exception):
@@ -90,6 +111,8 @@ class Converter(Flow):
 
     def convert(self, inputs):
         for var in self.circuit.iter_input_vars():
+            if var in inputs and var.name in inputs:
+                raise ValueError(f"the input variable '{var.name}' has two values, one by its name and one by itself: give one")
             value = inputs.pop(var, inputs.pop(var.name, None))
             if value is None:
                 raise ValueError(f"the input variable '{var.name}' has no value: give one with "
@@ -208,30 +231,34 @@ class Converter(Flow):
         self.name_from(first, op)
 
     def annotated(self, op, qubits, clbits, bits):
-        """A gate under modifiers, which commute: controls, a power (of which an inverse is one)."""
-        controls, values, power, rest = [], 0, 1, list(qubits)
+        """A gate under modifiers: controls, which commute with the others, and powers (of which an inverse is one), which
+        do so where they are whole."""
+        controls, values, powers, rest = [], 0, [], list(qubits)
         for modifier in reversed(op.modifiers):  # the last controls are the first qubits
             if isinstance(modifier, ControlModifier):
                 n = modifier.num_ctrl_qubits
                 values |= modifier.ctrl_state << len(controls)
                 controls, rest = controls + rest[:n], rest[n:]
             elif isinstance(modifier, InverseModifier):
-                power = -power
+                powers.append(-1)
             elif isinstance(modifier, PowerModifier):
-                power *= modifier.power
+                powers.append(modifier.power)
             else:
                 raise ValueError(f"instruction '{op.name}' is not supported: it has the modifier {modifier!r}")
-        part = QuantumCircuit(op.base_op.num_qubits)
-        part.append(op.base_op, range(part.num_qubits))
-        if power == int(power):
-            return self.part(part, rest, controls, values, int(power))
+        powers = _joined(reversed(powers))
+        if all(power == int(power) for power in powers):
+            part = QuantumCircuit(op.base_op.num_qubits)
+            part.append(op.base_op, range(part.num_qubits))
+            return self.part(part, rest, controls, values, math.prod(map(int, powers)))
         from qiskit.quantum_info import Operator
-        self.out.unitary(np.ascontiguousarray(Operator(self.matrix_of(op.base_op)).power(power).data), rest, controls, values,
-                         check=False)
+        matrix = Operator(self.matrix_of(op.base_op))
+        for power in powers:
+            matrix = matrix.power(int(power) if power == int(power) else power)
+        self.out.unitary(np.ascontiguousarray(matrix.data), rest, controls, values, check=False)
 
     def part(self, part, qubits, controls, values, power=1):
         """A unitary circuit, under controls and several times."""
-        circuit = Converter(part).convert({})
+        circuit = Converter(part, symbolic=self.symbolic).convert({})
         if power < 0:
             circuit = circuit.inverse()
         for _ in range(abs(power)):
@@ -327,7 +354,25 @@ def linear_parts(expression: ParameterExpression) -> Optional[tuple[float, dict[
         if isinstance(weight, complex):
             return None
         weights[parameter] = float(weight)
-    return _number(expression.bind({parameter: 0.0 for parameter in expression.parameters})), weights
+    for at in (0.0, 1.0):  # a*a/a has no value at 0
+        try:
+            value = _number(expression.bind({parameter: at for parameter in expression.parameters}))
+        except (ArithmeticError, RuntimeError, ValueError):
+            continue
+        return value - at * sum(weights.values()), weights
+    return None
+
+
+def _joined(powers):
+    """Powers that are taken one after the other, the first one first, as few of them. A root is the principal one, so that
+    the square of a root is the gate, but the root of a square need not be: (Z^2)^(1/2) is the identity."""
+    joined = []
+    for power in powers:
+        joined.append(power)
+        while len(joined) > 1 and joined[-1] == int(joined[-1]):
+            last = joined.pop()
+            joined[-1] *= last
+    return joined
 
 
 def _has_parameters(op):

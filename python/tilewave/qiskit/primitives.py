@@ -5,8 +5,9 @@ import itertools
 import math
 import re
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from numbers import Integral, Real
 from typing import Any, Optional, Union
 
 import numpy as np
@@ -20,7 +21,7 @@ from .._types import Device, Noise, Precision
 from ..noise import NoiseModel, check_parts
 from ..noise import noise_model as _noise_model
 from ..observables import NO_TERMS, mask_words, need_finite
-from ..runs import _bits_of, _count, how_of
+from ..runs import _bits_of, how_of
 from .convert import from_qiskit
 from .jobs import TilewavePrimitiveJob
 from .template import bound_circuits
@@ -113,7 +114,13 @@ class SamplerV2(_Primitive, BaseSamplerV2):
     def run(self, pubs: Iterable[SamplerPubLike], *,
             shots: Optional[int] = None) -> PrimitiveJob[PrimitiveResult[SamplerPubResult]]:
         """A job whose result has a BitArray for every classical register."""
-        pubs = [SamplerPub.coerce(pub, self._options.default_shots if shots is None else _count(shots)) for pub in pubs]
+        pubs = list(pubs)
+        default = _need_shots("default_shots", self._options.default_shots) if shots is None else _need_shots("shots", shots)
+        for number, pub in enumerate(pubs):
+            own = getattr(pub, "shots", None) if isinstance(pub, SamplerPub) else pub[2] if _is_long(pub, 3) else None
+            if own is not None:
+                _need_shots(f"the shots of pub {number}", own)
+        pubs = [SamplerPub.coerce(pub, default) for pub in pubs]
         if any(len(pub.circuit.cregs) == 0 for pub in pubs):
             warnings.warn("a circuit has no classical registers, its result will be empty: add measurements")
         job = TilewavePrimitiveJob(self._run, pubs, self._generator(), self._options.how(), self._noise())
@@ -136,6 +143,15 @@ class SamplerV2(_Primitive, BaseSamplerV2):
         data = {name: BitArray(array, len(registers[name])) for name, array in arrays.items()}
         return SamplerPubResult(DataBin(**data, shape=pub.shape),
                                 metadata={"shots": pub.shots, "circuit_metadata": pub.circuit.metadata})
+
+
+def _need_shots(name, shots):
+    """The number of shots, of which Qiskit's samplers take at least one."""
+    if isinstance(shots, (bool, np.bool_)) or not isinstance(shots, Integral):
+        raise TypeError(f"{name}: {shots!r} ({type(shots).__name__}) is no number of shots: give a whole number of at least 1")
+    if not 0 < shots <= _MOST_SHOTS:
+        raise ValueError(f"{name}: {shots} shots cannot be taken: give 1 to {_MOST_SHOTS}, more in several runs")
+    return int(shots)
 
 
 def _shots_of(pub, rng, how, noise):
@@ -193,6 +209,7 @@ class _Many:
             yield self.plain._samples(self.rows[first:first + step], _FROM_ZERO, shots, (seed + first) % (1 << 63))
 
 
+_MOST_SHOTS, _LEAST_PRECISION = 100_000_000, 1e-4  # of one run
 _FROM_ZERO = np.zeros((0, 1), np.complex128)
 _ONE_DEVICE = re.compile(r"auto|cpu|(cuda|gpu)(:\d+)?", re.I)
 _FEWEST_SETS = 3  # that are worth a conversion with parameters
@@ -252,7 +269,14 @@ class EstimatorV2(_Primitive, BaseEstimatorV2):
     def run(self, pubs: Iterable[EstimatorPubLike], *,
             precision: Optional[float] = None) -> PrimitiveJob[PrimitiveResult[PubResult]]:
         """A job whose result has the arrays evs and stds."""
-        pubs = [EstimatorPub.coerce(pub, self._options.default_precision if precision is None else precision) for pub in pubs]
+        pubs = list(pubs)
+        default = _need_precision("default_precision", self._options.default_precision) if precision is None \
+            else _need_precision("precision", precision)
+        for number, pub in enumerate(pubs):
+            own = getattr(pub, "precision", None) if isinstance(pub, EstimatorPub) else pub[3] if _is_long(pub, 4) else None
+            if own is not None:
+                _need_precision(f"the precision of pub {number}", own)
+        pubs = [EstimatorPub.coerce(pub, default) for pub in pubs]
         generators = [self._generator() for _ in pubs]
         job = TilewavePrimitiveJob(self._run, pubs, generators, self._options.how(), self._noise())
         job._submit()
@@ -312,11 +336,32 @@ def _expectations(circuit, terms, precision, rng, how, noise):
     core = noise and noise._core
     if not precision and circuit.is_dynamic:
         return _core._exact_expectations(circuit, terms, *how, core), 0.0
-    shots = math.ceil(1 / precision**2) if precision else 0
+    shots = _shots_for(precision) if precision else 0
     result = _core._run(circuit, shots, int(rng.integers(1 << 63)), *how, None, terms, False, False, False, False, core)
     if len(result.expectation_errors):
         return result.expectations, result.expectation_errors
     return result.expectations, precision if circuit.is_dynamic else 0.0
+
+
+def _shots_for(precision):
+    """How many have a mean of +-1 with this standard deviation."""
+    if precision < _LEAST_PRECISION:
+        raise ValueError(f"precision {precision:g} takes 1 / precision^2 shots of a circuit that is noisy or measures in the middle, "
+                         f"more than the 1e8 of one run: use {_LEAST_PRECISION:g} or more, or 0, which is exact where that can be")
+    return min(math.ceil(1 / precision**2), _MOST_SHOTS)
+
+
+def _need_precision(name, precision):
+    """The precision, which is a standard deviation."""
+    if isinstance(precision, (bool, np.bool_)) or not isinstance(precision, Real):
+        raise TypeError(f"{name} is {precision!r} ({type(precision).__name__}): give a standard deviation, or 0 for exact values")
+    if not 0 <= precision < math.inf:
+        raise ValueError(f"{name} is {precision}: give a standard deviation, a finite number of at least 0 (0: exact values)")
+    return precision
+
+
+def _is_long(pub, length):
+    return isinstance(pub, Sequence) and len(pub) >= length
 
 
 # I, X, Y, Z and the projectors on their eigenstates as sums (factor, x, z).

@@ -8,7 +8,7 @@ import numpy as np
 from qiskit.circuit import Parameter, QuantumCircuit
 
 from ..circuits import Circuit
-from .convert import Converter, _number, from_qiskit, linear_parts
+from .convert import Converter, _number, assigned, from_qiskit, linear_parts, no_value
 
 # Fewer sets are converted one by one.
 _FEWEST_SETS = 2
@@ -25,7 +25,7 @@ def bound_circuits(circuit: QuantumCircuit, values: Any) -> Iterator[Circuit]:
         yield from template.circuits(values)
         return
     for row in values:
-        yield from_qiskit(circuit.assign_parameters(dict(zip(parameters, row.tolist()))) if parameters else circuit)
+        yield from_qiskit(assigned(circuit, dict(zip(parameters, row.tolist()))) if parameters else circuit)
 
 
 class _Template:
@@ -68,6 +68,9 @@ class _Template:
         angles = np.ascontiguousarray(angles)
         for row, own in zip(values, angles):
             for k, expression in self.others:
-                bound = expression.bind(dict((p, row[j]) for j, p in enumerate(self.parameters) if p in expression.parameters))
-                own[k] = _number(bound)
+                given = dict((p, row[j]) for j, p in enumerate(self.parameters) if p in expression.parameters)
+                try:
+                    own[k] = _number(expression.bind(given))
+                except (ArithmeticError, RuntimeError) as error:
+                    raise no_value(given, expression) from error
             yield self.circuit._with_angles(self.ops, self.angles, own)

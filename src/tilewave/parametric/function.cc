@@ -80,7 +80,10 @@ Function::Function(const circuit::Circuit& circuit,
                    const std::vector<circuit::PauliSum>& observables,
                    const FunctionOptions& options)
     : data_(std::make_unique<Data>()) {
-  if (circuit.num_qubits() == 0) throw Error(ExitCode::kInput, "the circuit has no qubits");
+  if (circuit.num_qubits() == 0) {
+    throw Error(ExitCode::kInput,
+                "the circuit has no qubits, so there is no state to run: declare at least one");
+  }
   Data& d = *data_;
   d.options = options;
   Observed all{lower(circuit), {}};

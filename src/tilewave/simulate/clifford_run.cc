@@ -335,6 +335,13 @@ std::optional<CliffordProgram> to_clifford(const Program& program,
                                            std::span<const circuit::ReadoutError> readout,
                                            std::string* why_not, const MagicLimits& limits) {
   auto clifford = Translator(program, readout, *why_not).run();
+  if (!clifford && is_steered(program)) {
+    clifford.emplace().steered = SteeredClifford::make(program, readout, why_not);
+    if (!clifford->steered) return std::nullopt;
+    clifford->record_of.resize(clifford->steered->num_bits());
+    std::iota(clifford->record_of.begin(), clifford->record_of.end(), std::uint64_t{0});
+    return clifford;
+  }
   if (!clifford) return clifford;
   const stabilizer::StabProgram lowered =
       stabilizer::lower(clifford->circuit, "<circuit>", stabilizer::Rotations::kKeep);
@@ -358,6 +365,8 @@ std::optional<CliffordProgram> to_clifford(const Program& program,
 }
 
 double predict_clifford(const CliffordProgram& clifford, std::uint64_t shots) {
+  if (clifford.steered)
+    return kStartClifford_s + static_cast<double>(shots) * clifford.steered->shot_s();
   std::uint64_t targets = 0;
   double errors = 0;  // expected in a shot, at most
   for (const auto& op : clifford.circuit.instructions()) {
@@ -392,9 +401,14 @@ void run_clifford(const Program& program, const CliffordProgram& clifford, const
   result.engine = "stabilizer";
   result.has_magic = clifford.amplitude_steps > 0;
   result.device = sampling.gpus.empty() ? "cpu" : "cuda";
-  const auto source = stabilizer::make_shot_source(
-      stabilizer::lower(clifford.circuit, "<circuit>", stabilizer::Rotations::kKeep), sampling);
-  result.plan.gates = clifford.circuit.instructions().size();
+  const auto source =
+      clifford.steered
+          ? clifford.steered->source()
+          : stabilizer::make_shot_source(
+                stabilizer::lower(clifford.circuit, "<circuit>", stabilizer::Rotations::kKeep),
+                sampling);
+  result.plan.gates =
+      clifford.steered ? clifford.steered->num_steps() : clifford.circuit.instructions().size();
   if (options.explain) result.plan.text = source->explain();
   result.timings.plan_s = timer.elapsed_s();
   if (options.dry_run) return;

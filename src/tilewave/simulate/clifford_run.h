@@ -2,6 +2,7 @@
 // of 2^n amplitudes is needed, the stabilizer engine draws them from a frame of 2 n bits a shot.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,6 +13,7 @@
 #include "tilewave/simulate/resumed_run.h"
 #include "tilewave/simulate/saved_walk.h"
 #include "tilewave/simulate/simulate.h"
+#include "tilewave/simulate/steered_clifford.h"
 
 namespace tilewave::simulate {
 
@@ -29,6 +31,9 @@ struct CliffordProgram {
     circuit::ReadoutError error;
   };
   std::vector<Misread> misread;
+  /// Where measurements steer it more than frames can follow: what runs in the place of the circuit,
+  /// whose records are the classical bits.
+  std::shared_ptr<const SteeredClifford> steered{};
   /// Amplitudes that a shot goes through, at most: above 0 where there are gates beyond Clifford.
   double amplitude_steps = 0;
 };
@@ -42,8 +47,8 @@ struct MagicLimits {
 };
 
 /// Translates; empty with the reason in `why_not` when a gate is none that the engine runs, a
-/// channel no mixture of Pauli errors or a condition more than one bit on a Pauli. `readout`: one a
-/// qubit, or none.
+/// channel no mixture of Pauli errors or a condition more than one bit on a Pauli, and it is no
+/// steered Clifford circuit either. `readout`: one a qubit, or none.
 std::optional<CliffordProgram> to_clifford(const Program& program,
                                            std::span<const circuit::ReadoutError> readout,
                                            std::string* why_not, const MagicLimits& limits = {});

@@ -6,8 +6,10 @@
 #include <cmath>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/thrown_test.h"
 #include "tilewave/language/noise/json.h"
 #include "tilewave/language/qasm2/qasm2.h"
+#include "tilewave/language/qasm3/qasm3.h"
 
 namespace tilewave::simulate {
 namespace {
@@ -37,6 +39,11 @@ const char* const kCircuits[] = {
     "qreg q[2];\ncreg c[2];\nh q[0];\nmeasure q[0]->c[0];\nreset q[0];\ncx q[0],q[1];\nh "
     "q[1];\nmeasure q[1]->c[1];\n"
     "measure q[0]->c[0];",
+    // conditions that frames have no word for
+    "qreg q[3];\ncreg c[2];\ncreg d[3];\nh q[0];\nh q[1];\nmeasure q[0]->c[0];\nmeasure "
+    "q[1]->c[1];\nif(c==2) h q[2];\nif(c==3) cx q[0],q[2];\nif(c==1) reset q[0];\nif(c==0) sx "
+    "q[1];\ncz q[1],q[2];\nh q[2];\nif(c==3) measure q[1]->c[0];\nif(c==2) swap q[0],q[1];\n"
+    "measure q->d;",
     // beyond Clifford gates
     "qreg q[3];\nh q;\nt q[0];\ntdg q[1];\ncx q[0],q[1];\nrx(0.3) q[2];\ncx "
     "q[1],q[2];\nu3(0.4,1.1,-0.7) "
@@ -131,6 +138,10 @@ TEST(CliffordRun, pauli_noise_has_the_distribution_of_the_density_matrix) {
       {"qreg q[3];\ncreg a[1];\ncreg c[2];\nh q[0];\ncx q[0],q[1];\nmeasure q[0]->a[0];\n"
        "if(a==1) x q[2];\nif(a==0) z q[1];\nreset q[0];\nh q[1];\nmeasure q[2]->c[0];\n"
        "measure q[1]->c[1];",
+       feedback},
+      {"qreg q[3];\ncreg a[2];\ncreg c[2];\nh q[0];\nh q[1];\nmeasure q[0]->a[0];\n"
+       "measure q[1]->a[1];\nif(a==2) h q[2];\nif(a==3) cx q[0],q[2];\nif(a==1) reset q[1];\n"
+       "measure q[2]->c[0];\nmeasure q[1]->c[1];",
        feedback}};
   for (const auto& [body, model] : cases) {
     const Result want = noisy(body, model, "density", kShots);
@@ -147,6 +158,60 @@ TEST(CliffordRun, pauli_noise_has_the_distribution_of_the_density_matrix) {
     const double freedom = static_cast<double>(want.counts.size() - 1);
     EXPECT_LT(chi, freedom + 5 * std::sqrt(2 * freedom) + 25) << body;
   }
+}
+
+Result run_qasm3(const std::string& body, const std::string& engine, std::uint64_t shots) {
+  Options options;
+  options.engine = parse_engine(engine);
+  options.shots = shots;
+  options.seed = 5;
+  options.device = DeviceSet::cpu();
+  return simulate(language::parse_qasm3("OPENQASM 3.0;\n" + body, "test.qasm"), options);
+}
+
+const std::string kTeleport =  // a state of 70 qubits whose corrections are Cliffords
+    "qubit[70] q;\nbit[3] c;\nbit[70] d;\nh q[0];\nfor int k in [1:69] { cx q[0], q[k]; }\n"
+    "c[0] = measure q[0];\nif (c[0]) { for int k in [1:69] { x q[k]; } } else { h q[0]; h q[0]; }\n"
+    "h q[1];\nh q[2];\nc[1] = measure q[1];\nc[2] = measure q[2];\n"
+    "if (c == 7) { h q[3]; } else if (c[1] ^ c[2]) { cx q[0], q[4]; }\n";
+
+TEST(CliffordRun, follows_control_flow) {
+  // rounds until a 1 is measured, and how many there were
+  const std::string rounds =
+      "qubit[2] q;\nbit c;\nuint[4] n = 0;\nwhile (!c && n < 5) { h q[0]; cx q[0], q[1];\n"
+      "c = measure q[0]; if (!c) { reset q[1]; } n = n + 1; }\nbit d;\nd = measure q[1];\n";
+  constexpr std::uint64_t kShots = 40000;
+  const Result want = run_qasm3(rounds, "statevector", kShots);
+  const Result got = run_qasm3(rounds, "stabilizer", kShots);
+  ASSERT_EQ(want.counts.size(), got.counts.size());
+  for (const auto& [key, count] : want.counts) {
+    const double a = static_cast<double>(count), b = static_cast<double>(got.counts.at(key));
+    EXPECT_LT(std::abs(a - b), 5.5 * std::sqrt(a + b)) << key;
+  }
+  EXPECT_THROW(run_qasm3("qubit q;\nbit c;\nwhile (!c) { c = measure q; }\n", "stabilizer", 1),
+               Error);
+}
+
+TEST(CliffordRun, seventy_qubits_steered_by_measurements) {
+  const Result r = run_qasm3(kTeleport + "d = measure q;\n", "auto", 400);
+  EXPECT_EQ(r.engine, "stabilizer");
+  std::uint64_t turned = 0;
+  for (const auto& [key, count] : r.counts) {
+    const std::string d = key.substr(0, 70), c = key.substr(71);
+    const auto q = [&](int k) { return d[static_cast<std::size_t>(69 - k)] == '1'; };
+    EXPECT_EQ(q(0), c[2] == '1') << key;
+    EXPECT_EQ(q(1), c[1] == '1') << key;
+    EXPECT_EQ(q(2), c[0] == '1') << key;
+    EXPECT_LE(q(3), c == "111") << key;
+    EXPECT_EQ(q(4), c[1] != c[0] && c[2] == '1') << key;
+    turned += q(3) ? count : 0;
+  }
+  EXPECT_NEAR(static_cast<double>(turned), 25, 25);  // of 400 an eighth, and half of them
+  EXPECT_EQ(run_qasm3(kTeleport + "d = measure q;\n", "auto", 400).counts, r.counts);
+  expect_error([&] { run_qasm3(kTeleport + "if (c[0]) { t q[5]; }\n", "auto", 10); },
+               "the stabilizer engine, which needs no state, cannot run this circuit: line 14: the "
+               "gate is not Clifford",
+               ExitCode::kResources);
 }
 
 TEST(CliffordRun, correlated_errors_on_three_qubits) {

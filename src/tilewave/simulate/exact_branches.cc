@@ -199,9 +199,7 @@ std::vector<double> exact_expectations(const Circuit& clean, const Options& opti
   circuit::need_bound(clean);
   const Circuit noisy = options.noise ? circuit::with_noise(clean, *options.noise) : Circuit();
   Program program = prepare(options.noise ? noisy : clean, options.from_zeros());
-  if (program.circuit->num_qubits() == 0) {
-    throw Error(ExitCode::kInput, "the circuit has no qubits: declare a qreg");
-  }
+  check_has_qubits(*program.circuit);
   Circuit of_touched, unread;
   if (options.from_zeros()) keep_only(program, touched_qubits(program), of_touched);
   const std::uint32_t n = program.circuit->num_qubits();

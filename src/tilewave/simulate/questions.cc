@@ -17,7 +17,8 @@ constexpr std::uint64_t kMaxShots = 100'000'000;
 
 void check_has_qubits(const circuit::Circuit& circuit) {
   if (circuit.num_qubits() == 0) {
-    throw Error(ExitCode::kInput, "the circuit has no qubits: declare a qreg");
+    throw Error(ExitCode::kInput,
+                "the circuit has no qubits, so there is no state to run: declare at least one");
   }
 }
 
@@ -72,7 +73,14 @@ void check_questions(const Program& program, const Options& options) {
   }
   if (options.engine == Engine::kTrajectories && !program.has_channels) {
     fail(
-        "--engine trajectories is for circuits with noise channels: give a --noise file with some");
+        !options.noise
+            ? "--engine trajectories is for circuits with noise channels: give a --noise "
+              "file with some"
+        : !circuit::readout_errors(*options.noise, n).empty()
+            ? "none of the noise model's channels acts in this circuit, and readout errors need no "
+              "trajectories: use --engine auto, which misreads shots of one state"
+            : "none of the noise model's channels acts in this circuit, so there is "
+              "nothing to draw: use --engine auto, or name operations of the circuit in the model");
   }
   if ((program.has_channels || options.engine == Engine::kDensity) &&
       (!options.amplitudes.empty() || !options.state_path.empty())) {

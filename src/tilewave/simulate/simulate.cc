@@ -45,9 +45,11 @@ constexpr std::uint32_t kMostSmallQubits = 20;
 constexpr double kAmplitudePass_s = 1e-9, kGatesOfPass = 10;
 constexpr std::uint32_t kLeastLocalQubits = 10;  // of a rank, where the register has as many
 
-// The circuit for the stabilizer engine, where that engine is wanted and can answer.
+// The circuit for the stabilizer engine, where that engine is wanted and can answer; why it cannot,
+// where measurements steer the circuit, as such a circuit is written for that engine or for few qubits.
 std::optional<CliffordProgram> choose_stabilizer(const Program& program, const Options& options,
-                                                 std::span<const circuit::ReadoutError> readout) {
+                                                 std::span<const circuit::ReadoutError> readout,
+                                                 std::string& why_not) {
   const std::uint32_t n = program.circuit->num_qubits();
   const bool forced = options.engine == Engine::kStabilizer;
   const bool has_ranks = options.distribution.num_ranks() != 1 || !options.topology_path.empty();
@@ -62,6 +64,7 @@ std::optional<CliffordProgram> choose_stabilizer(const Program& program, const O
           "the stabilizer engine answers with counts and shots only: ask for --shots and nothing "
           "else, or use --engine statevector");
     }
+    if (is_steered(program)) why_not = "it answers with counts and shots only";
     return std::nullopt;
   }
   if (has_ranks) {
@@ -69,9 +72,16 @@ std::optional<CliffordProgram> choose_stabilizer(const Program& program, const O
                 "the stabilizer engine holds no state to spread over ranks: run it in one process, "
                 "whose threads or --device share the shots");
   }
-  std::string why_not;
   const MagicLimits all{stabilizer::kMostActive, ~std::uint64_t{0}};
   auto clifford = to_clifford(program, readout, &why_not, forced ? all : MagicLimits{});
+  if (clifford && clifford->steered) {
+    if (!options.device.cuda().empty()) {
+      why_not = "it runs circuits that measurements steer on CPUs (--device cpu)";
+      clifford.reset();
+    } else if (n <= kMostSmallQubits && !forced) {
+      clifford.reset();
+    }
+  }
   if (clifford && clifford->amplitude_steps > 0 && !forced) {
     // Shots may share no amplitudes, and on a GPU they do not: there a state vector is taken. It holds
     // only qubits that gates touch.
@@ -87,6 +97,7 @@ std::optional<CliffordProgram> choose_stabilizer(const Program& program, const O
         (touched <= kMostSmallQubits || predict_clifford(*clifford, options.shots) > of_state_s);
     if (on_gpu || is_slower || options.shots == 0) clifford.reset();
   }
+  if (!clifford && !forced && !is_steered(program)) why_not.clear();
   if (!clifford && forced) {
     throw Error(ExitCode::kUsage, "the stabilizer engine cannot run this circuit: " + why_not +
                                       "; use --engine " +
@@ -136,13 +147,13 @@ namespace {
 // As choose_stabilizer(); a run that goes on stays with its engine.
 std::optional<CliffordProgram> choose_clifford(const Program& program, const Options& options,
                                                std::span<const circuit::ReadoutError> readout,
-                                               const ResumedRun* resumed) {
+                                               const ResumedRun* resumed, std::string& why_not) {
   if (!options.from_zeros()) return std::nullopt;
-  if (!resumed) return choose_stabilizer(program, options, readout);
+  if (!resumed) return choose_stabilizer(program, options, readout, why_not);
   if (resumed->header.engine != "stabilizer") return std::nullopt;
   Options same = options;
   same.engine = Engine::kStabilizer;
-  return choose_stabilizer(program, same, readout);
+  return choose_stabilizer(program, same, readout, why_not);
 }
 
 Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
@@ -168,7 +179,8 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
   DensityProgram density;
   std::optional<NoisyChoice> choice;
   const bool keeps = !options.checkpoint.folder.empty();
-  const auto clifford = choose_clifford(asked, options, readout, resumed.get());
+  std::string why_no_clifford;
+  const auto clifford = choose_clifford(asked, options, readout, resumed.get(), why_no_clifford);
   circuit::Circuit of_touched;
   const std::vector<circuit::Qubit> kept =
       resumed ? resumed->header.kept : find_touched(asked, options);
@@ -248,6 +260,13 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
     state = session.take_state(n, options.precision, options.num_threads, options.device,
                                options.distribution);
   } catch (const Error& error) {
+    if (error.code() == ExitCode::kResources && !why_no_clifford.empty() && !is_density) {
+      throw Error(error.code(),
+                  std::string(error.what()) +
+                      "; the stabilizer engine, which needs no state, cannot run this "
+                      "circuit: " +
+                      why_no_clifford);
+    }
     if (!is_density) throw;
     throw Error(error.code(),
                 "a density matrix of " + std::to_string(result.num_qubits) +

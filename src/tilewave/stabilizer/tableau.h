@@ -25,6 +25,8 @@ namespace tilewave::stabilizer {
 class Tableau {
  public:
   explicit Tableau(std::uint32_t num_qubits);
+  Tableau(const Tableau& other);
+  Tableau& operator=(const Tableau& other);  ///< into the same memory, where it has the size
 
   std::uint32_t num_qubits() const { return n_; }
 
@@ -33,12 +35,17 @@ class Tableau {
   void apply_controlled(circuit::Pauli a, std::uint32_t qa, circuit::Pauli b, std::uint32_t qb);
   void swap(std::uint32_t a, std::uint32_t b);
   void apply_pauli(circuit::Pauli p, std::uint32_t q);
+  void apply(const TableauGate& gate) { add(gate); }
 
   /// Makes Z of each qubit determined; outcomes that were random become 0. With `last` nothing but
   /// outcome_z of these qubits (and Paulis on them) may follow: other rows are left behind.
   void collapse_z(std::span<const std::uint32_t> qubits, bool last = false);
   /// The outcome of Z on a qubit whose outcome is determined.
   bool outcome_z(std::uint32_t q);
+  /// Whether the outcome of Z on a qubit is not determined: then it is 0 or 1 with probability 1/2.
+  bool is_random_z(std::uint32_t q);
+  /// Measures Z on one qubit and returns the outcome: `one` where it is random.
+  bool measure_z(std::uint32_t q, bool one);
 
   /// A number that is equal for equal tableaux (up to accidental collisions).
   std::uint64_t hash();
@@ -81,6 +88,7 @@ class Tableau {
   std::vector<Product> products_;
   std::vector<Turn> turns_;
   std::vector<std::uint8_t> signs_;
+  std::vector<std::uint64_t> targets_;  // of one measurement
 };
 
 }  // namespace tilewave::stabilizer

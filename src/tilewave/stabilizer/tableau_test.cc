@@ -123,15 +123,16 @@ TYPED_TEST(SignedWords, go_through_every_clifford) {
   EXPECT_EQ(gates, 24);
 }
 
-// Random circuits with collapses: a tableau kept as gates up to the first collapse, as most are,
-// and one whose rows are made at the start.
-TEST(Tableau, is_the_same_from_gates_and_from_rows) {
+// Random circuits with collapses: a tableau kept as gates up to the first collapse, as most are, one
+// whose rows are made at the start, and a copy of it that measures qubit by qubit.
+TEST(Tableau, is_the_same_from_gates_from_rows_and_one_by_one) {
   std::mt19937_64 rng(1);
   for (int trial = 0; trial < 200; ++trial) {
     const auto n = static_cast<std::uint32_t>(trial < 20 ? 300 + 17 * trial : 1 + rng() % 40);
     Tableau gates(n), rows(n);
     rows.hash();
-    const auto both = [&](auto&& f) { f(gates), f(rows); };
+    Tableau single = rows;
+    const auto both = [&](auto&& f) { f(gates), f(rows), f(single); };
     for (int stage = 0; stage < 3; ++stage) {
       for (std::uint32_t k = 0; k < 4 * n; ++k) {
         const auto a = static_cast<std::uint32_t>(rng() % n),
@@ -151,10 +152,32 @@ TEST(Tableau, is_the_same_from_gates_and_from_rows) {
         if (rng() % 2) measured.push_back(q);
       }
       const bool last = stage == 2;
-      both([&](Tableau& t) { t.collapse_z(measured, last); });
-      for (std::uint32_t q : measured) ASSERT_EQ(gates.outcome_z(q), rows.outcome_z(q)) << trial;
+      gates.collapse_z(measured, last);
+      rows.collapse_z(measured, last);
+      for (std::uint32_t q : measured) {
+        ASSERT_EQ(gates.outcome_z(q), rows.outcome_z(q)) << trial;
+        ASSERT_EQ(single.measure_z(q, false), rows.outcome_z(q)) << trial;
+        ASSERT_FALSE(single.is_random_z(q)) << trial;
+      }
       // The start may differ by what fixes |0...0>; outcomes and all that follows may not.
     }
+  }
+}
+
+TEST(Tableau, outcomes_that_are_random_become_what_is_asked) {
+  Tableau t(300);
+  t.apply({Pauli::kZ, Pauli::kX, false, false}, 7);
+  for (const std::uint32_t q : {0u, 70u, 299u}) t.apply_controlled(Pauli::kZ, 7, Pauli::kX, q);
+  const Tableau ghz = t;
+  for (const bool one : {false, true}) {
+    t = ghz;
+    EXPECT_TRUE(t.is_random_z(70));
+    EXPECT_EQ(t.measure_z(70, one), one);
+    for (const std::uint32_t q : {0u, 7u, 70u, 299u}) {
+      EXPECT_FALSE(t.is_random_z(q));
+      EXPECT_EQ(t.measure_z(q, !one), one) << q;
+    }
+    EXPECT_EQ(t.measure_z(8, true), false);
   }
 }
 
