@@ -97,9 +97,7 @@ class Converter {
       case StabKind::kMXX:
       case StabKind::kMYY:
       case StabKind::kMZZ: {
-        const Pauli p = op.kind == StabKind::kMXX   ? Pauli::kX
-                        : op.kind == StabKind::kMYY ? Pauli::kY
-                                                    : Pauli::kZ;
+        const Pauli p = basis_of(op.kind);
         for (std::size_t k = 0; k + 1 < targets.size(); k += 2) {
           product({pauli_target(p, targets[k].value, targets[k].inverted),
                    pauli_target(p, targets[k + 1].value, targets[k + 1].inverted)},
@@ -185,9 +183,7 @@ class Converter {
 
   void collapse(StabKind kind, const StabTarget& target) {
     const Qubit qubit = target.value;
-    const bool in_x = kind == StabKind::kMX || kind == StabKind::kMRX || kind == StabKind::kRX;
-    const bool in_y = kind == StabKind::kMY || kind == StabKind::kMRY || kind == StabKind::kRY;
-    const Pauli basis = in_x ? Pauli::kX : in_y ? Pauli::kY : Pauli::kZ;
+    const Pauli basis = basis_of(kind);
     to_z(basis, qubit);
     if (kind < StabKind::kR) measure(qubit, target.inverted);
     if (kind >= StabKind::kMR) out_.add_reset(qubit).line = line_;

@@ -82,50 +82,7 @@ std::vector<bool> used_qubits(const StabProgram& program) {
   std::vector<bool> used(program.counts.qubits);
   for (const auto& block : program.blocks) {
     for (const Prim& p : block) {
-      switch (p.kind) {
-        case P::kControlled:
-        case P::kSwap:
-          used[p.b] = true;
-          [[fallthrough]];
-        case P::kClifford1:
-        case P::kMeasure:
-        case P::kReset:
-        case P::kFeedback:
-        case P::kSweep:
-        case P::kFrameSign:
-          used[p.a] = true;
-          break;
-        case P::kObservablePauli:
-          used[p.b] = true;
-          break;
-        case P::kCorrelated:
-        case P::kRotation: {
-          const auto list = program.list(p);
-          for (std::size_t k = 0; k < list.size(); k += 2) used[list[k]] = true;
-          break;
-        }
-        case P::kPauli1:
-        case P::kPauli2:
-        case P::kHerald:
-        case P::kLeak:
-        case P::kLeakPair:
-        case P::kSeal:
-        case P::kScramble:
-        case P::kScramblePartner:
-        case P::kSpread:
-        case P::kLeakPauli1:
-        case P::kLeakPauli2:
-        case P::kLeakHerald:
-          for (std::uint32_t q : program.list(p)) used[q] = true;
-          break;
-        case P::kRecordFlip:
-        case P::kPad:
-        case P::kDetector:
-        case P::kObservable:
-        case P::kShift:
-        case P::kRepeat:
-          break;
-      }
+      for_each_qubit(program, p, [&](std::uint32_t q) { used[q] = true; });
     }
   }
   return used;

@@ -10,6 +10,7 @@
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
 #include "tilewave/circuit/inverse.h"
+#include "tilewave/circuit/listing.h"
 
 namespace tilewave::language::qasm3 {
 namespace {
@@ -192,8 +193,7 @@ void append_mapped(const Circuit& from, std::span<const Qubit> qubits, Circuit& 
                     from.matrix(op));
       continue;
     }
-    const auto extra =
-        static_cast<std::size_t>(op.num_controls - circuit::gate_info(op.gate).num_controls);
+    const auto extra = circuit::num_extra_controls(op);
     if (op.kind == OpKind::kRuntimeGate) {
       const auto angles = from.angles(op);
       to.add_runtime_gate(op.gate, all.first(extra), op.control_values, all.subspan(extra),

@@ -222,9 +222,7 @@ class Printer {
     const bool is_pair =
         kind == StabKind::kRotXX || kind == StabKind::kRotYY || kind == StabKind::kRotZZ;
     if (spelling_ == StimSpelling::kTags && is_pair) {
-      const Pauli p = kind == StabKind::kRotXX   ? Pauli::kX
-                      : kind == StabKind::kRotYY ? Pauli::kY
-                                                 : Pauli::kZ;
+      const Pauli p = circuit::basis_of(kind);
       for (std::size_t i = 0; i < targets.size(); i += 2) {
         const StabTarget product[] = {circuit::pauli_target(p, targets[i].value),
                                       {0, StabTarget::Kind::kCombiner, Pauli::kI, false},
