@@ -358,10 +358,7 @@ class Explainer : public SensitivityVisitor {
     }
     out.append(" of the instruction\n            resolving to ").append(s.block->name(*s.op));
     if (!tag.empty()) out.append("[").append(language::escape_tag(tag)).append("]");
-    const auto args = s.block->args(*s.op);
-    for (std::size_t k = 0; k < args.size(); ++k)
-      out.append(k ? ", " : "(").append(language::shortest_number(args[k]));
-    if (!args.empty()) out += ')';
+    out += language::in_parentheses(s.block->args(*s.op));
     bool glue = false;
     for (const StabTarget& t : targets_of(l)) {
       const bool combiner = t.kind == StabTarget::Kind::kCombiner;
