@@ -1,4 +1,3 @@
-// See append_circuit.h.
 #include "tilewave/circuit/append_circuit.h"
 
 #include <algorithm>

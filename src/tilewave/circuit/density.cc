@@ -1,4 +1,3 @@
-// See density.h.
 #include "tilewave/circuit/density.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// See listing.h.
 #include "tilewave/circuit/listing.h"
 
 #include <algorithm>
