@@ -46,10 +46,11 @@ ModelSize size_of(const std::vector<DemInstruction>& list) {
 
 ModelSize size_of(const ErrorModel& model) { return size_of(model.instructions); }
 
-void need_unrollable(const ModelSize& size, std::uint64_t max_errors) {
-  if (size.errors > max_errors) {
+void need_unrollable(const ModelSize& size) {
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 28;
+  if (size.errors > kMost) {
     throw Error(ExitCode::kResources, "the unrolled error model has more than " +
-                                          std::to_string(max_errors) +
+                                          std::to_string(kMost) +
                                           " errors: shorten its repeat blocks");
   }
   if (std::max(size.detectors, size.shift) >= std::uint64_t{1} << 63) {
@@ -58,9 +59,9 @@ void need_unrollable(const ModelSize& size, std::uint64_t max_errors) {
   }
 }
 
-FlatModel flatten(const ErrorModel& model, std::uint64_t max_errors) {
+FlatModel flatten(const ErrorModel& model) {
   const ModelSize size = size_of(model);
-  need_unrollable(size, max_errors);
+  need_unrollable(size);
   FlatModel flat;
   flat.num_detectors = size.detectors;
   flat.num_observables = size.observables;

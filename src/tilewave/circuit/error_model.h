@@ -93,7 +93,7 @@ ModelSize size_of(const std::vector<DemInstruction>& instructions);
 ModelSize size_of(const ErrorModel& model);
 
 /// Throws Error(kResources) for more errors, or more detectors than numbers have bits for.
-void need_unrollable(const ModelSize& size, std::uint64_t max_errors = std::uint64_t{1} << 28);
+void need_unrollable(const ModelSize& size);
 /// Calls f(op, offset) for the errors of the unrolled blocks, whose detectors are counted from `offset`
 /// on. Returns the offset behind them.
 template <class F>
@@ -113,7 +113,7 @@ std::uint64_t for_each_error(const std::vector<DemInstruction>& list, F&& f,
   return offset;
 }
 
-/// Unrolls the blocks. Throws Error(kResources) above `max_errors`.
-FlatModel flatten(const ErrorModel& model, std::uint64_t max_errors = std::uint64_t{1} << 28);
+/// Unrolls the blocks. Throws Error(kResources) above 2^28 errors.
+FlatModel flatten(const ErrorModel& model);
 
 }  // namespace tilewave::circuit

@@ -13,12 +13,13 @@ namespace {
 
 using Kind = StabTarget::Kind;
 
+constexpr std::uint64_t kMostOps = 1 << 24;
+
 class Converter {
  public:
-  Converter(const StabilizerCircuit& source, std::uint64_t max_ops)
-      : out_(0, 0), max_ops_(max_ops) {
+  explicit Converter(const StabilizerCircuit& source) : out_(0, 0) {
     const StabCounts counts = source.counts();
-    if (counts.measurements > max_ops || counts.qubits > max_ops) {
+    if (counts.measurements > kMostOps || counts.qubits > kMostOps) {
       throw Error(ExitCode::kResources, "the circuit has " + std::to_string(counts.measurements) +
                                             " measurements on " + std::to_string(counts.qubits) +
                                             " qubits: too many for a state vector");
@@ -41,9 +42,9 @@ class Converter {
   void block(const StabilizerCircuit& source) {
     for (const StabInstruction& op : source.instructions()) {
       line_ = op.line;
-      if (out_.ops().size() > max_ops_) {
+      if (out_.ops().size() > kMostOps) {
         throw Error(ExitCode::kResources, "unrolled, the circuit has more than " +
-                                              std::to_string(max_ops_) +
+                                              std::to_string(kMostOps) +
                                               " operations: too many for a state vector");
       }
       if (op.kind == StabKind::kRepeat) {
@@ -226,15 +227,14 @@ class Converter {
   }
 
   Circuit out_;
-  std::uint64_t max_ops_;
   Clbit next_ = 0;
   std::uint32_t line_ = 0;
 };
 
 }  // namespace
 
-Circuit from_stabilizer(const StabilizerCircuit& circuit, std::uint64_t max_ops) {
-  return Converter(circuit, max_ops).run(circuit);
+Circuit from_stabilizer(const StabilizerCircuit& circuit) {
+  return Converter(circuit).run(circuit);
 }
 
 }  // namespace tilewave::circuit
