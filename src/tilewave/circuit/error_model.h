@@ -92,7 +92,7 @@ struct ModelSize {
 ModelSize size_of(const std::vector<DemInstruction>& instructions);
 ModelSize size_of(const ErrorModel& model);
 
-/// Throws Error(kResources) for more errors, or more detectors than numbers have bits for.
+/// Throws Error(kResources) for more than 2^28 errors, or more detectors than numbers have bits for.
 void need_unrollable(const ModelSize& size);
 /// Calls f(op, offset) for the errors of the unrolled blocks, whose detectors are counted from `offset`
 /// on. Returns the offset behind them.
