@@ -18,11 +18,11 @@ void on_stop(int signal) {
 }
 
 std::atomic<int> noted_signal{0};
-struct sigaction int_before, term_before;
+struct sigaction interrupt_before, terminate_before;
 
 void restore() {
-  sigaction(SIGINT, &int_before, nullptr);
-  sigaction(SIGTERM, &term_before, nullptr);
+  sigaction(SIGINT, &interrupt_before, nullptr);
+  sigaction(SIGTERM, &terminate_before, nullptr);
 }
 
 void note(int signal) {
@@ -46,8 +46,8 @@ NotedSignals::NotedSignals() {
   struct sigaction action {};
   action.sa_handler = note;  // no SA_RESTART: a read that waits comes back
   noted_signal = 0;
-  sigaction(SIGINT, &action, &int_before);
-  sigaction(SIGTERM, &action, &term_before);
+  sigaction(SIGINT, &action, &interrupt_before);
+  sigaction(SIGTERM, &action, &terminate_before);
 }
 
 NotedSignals::~NotedSignals() { restore(); }
