@@ -220,14 +220,13 @@ TEST(Api, strata_of_numbers_of_faults) {
     change(other);
     return error_of([&] { sample_strata(code, other); });
   };
-  const auto npos = std::string::npos;
-  EXPECT_NE(problem([](StrataOptions& o) { o.num_shots = 10; }).find("at least"), npos);
-  EXPECT_NE(problem([](StrataOptions& o) { o.strata = "1,1"; }).find("in common"), npos);
-  EXPECT_NE(problem([](StrataOptions& o) { o.silent = "7"; }).find("no detector 7"), npos);
-  EXPECT_NE(problem([](StrataOptions& o) { o.confidence = 1; }).find("below 1"), npos);
-  EXPECT_NE(problem([](StrataOptions& o) { o.confidence = NAN; }).find("below 1"), npos);
-  EXPECT_NE(problem([](StrataOptions& o) { o.fault_distance = 2; }).find("fault distance"), npos);
-  EXPECT_NE(error_of([&] { sample_strata("LEAKAGE(0.1) 0", options); }).find("leakage"), npos);
+  EXPECT_TRUE(has(problem([](StrataOptions& o) { o.num_shots = 10; }), "at least"));
+  EXPECT_TRUE(has(problem([](StrataOptions& o) { o.strata = "1,1"; }), "in common"));
+  EXPECT_TRUE(has(problem([](StrataOptions& o) { o.silent = "7"; }), "no detector 7"));
+  EXPECT_TRUE(has(problem([](StrataOptions& o) { o.confidence = 1; }), "below 1"));
+  EXPECT_TRUE(has(problem([](StrataOptions& o) { o.confidence = NAN; }), "below 1"));
+  EXPECT_TRUE(has(problem([](StrataOptions& o) { o.fault_distance = 2; }), "fault distance"));
+  EXPECT_TRUE(has(error_of([&] { sample_strata("LEAKAGE(0.1) 0", options); }), "leakage"));
   EXPECT_THROW(fault_probabilities(code, std::uint64_t{1} << 21), Error);
 }
 
@@ -298,9 +297,8 @@ TEST(Api, functions_of_parameters) {
               f.value_and_gradient(values, {1, std::nan("")});
             }),
             "weights: a number is not finite");
-  EXPECT_NE(
-      error_of([&] { session.run(circuit); }).find("2 parameters ('theta[0]', ...) have no value"),
-      std::string::npos);
+  EXPECT_TRUE(
+      has(error_of([&] { session.run(circuit); }), "2 parameters ('theta[0]', ...) have no value"));
   expect_error([&] { Function(circuit, {"ZZ"}, {.device = "cpu+cuda:0"}); }, "not on 'cpu+cuda:0'");
   const Circuit program = Circuit::from_text(
       "OPENQASM 3.0; include \"stdgates.inc\"; input float t; qubit q; ry(2 * t) q;");
@@ -376,9 +374,8 @@ TEST(Api, refusals_name_what_is_wrong) {
   expect_error([&] { session.compile(Circuit(0)); }, "no qubits");
   Questions asked;
   asked.observable = "Z7";
-  EXPECT_NE(
-      error_of([&] { session.run(Circuit(2).h(0), asked); }).find("this qubit is out of range"),
-      std::string::npos);
+  EXPECT_TRUE(
+      has(error_of([&] { session.run(Circuit(2).h(0), asked); }), "this qubit is out of range"));
   expect_error([] { Sampler("H 0\nFOO 1"); }, "FOO");
   const std::vector<float> three = {1, 2, 3};
   expect_error([&] { map("v", Image<float>{three, 2, 2}); }, "2 x 2");

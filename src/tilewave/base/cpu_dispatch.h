@@ -35,3 +35,28 @@ inline CpuLevel cpu_level() {
 #define TW_TARGET_AVX512
 #define TW_TARGET_AVX2
 #endif
+
+namespace tilewave {
+
+/// `Body`, an inline function that is always inlined, compiled under every target.
+template <auto Body>
+struct ForThisCpu;
+template <class... P, void (*Body)(P...)>
+struct ForThisCpu<Body> {
+  TW_TARGET_AVX512 static void avx512(P... args) { Body(args...); }
+  TW_TARGET_AVX2 static void avx2(P... args) { Body(args...); }
+  static void base(P... args) { Body(args...); }
+  /// Calls the one for this machine.
+  static void call(P... args) {
+    switch (cpu_level()) {
+      case CpuLevel::kAvx512:
+        return avx512(args...);
+      case CpuLevel::kAvx2:
+        return avx2(args...);
+      case CpuLevel::kBase:
+        return base(args...);
+    }
+  }
+};
+
+}  // namespace tilewave

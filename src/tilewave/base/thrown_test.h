@@ -11,6 +11,12 @@
 
 namespace tilewave {
 
+/// Whether these words stand in a text.
+inline ::testing::AssertionResult has(std::string_view text, std::string_view words) {
+  if (text.find(words) != text.npos) return ::testing::AssertionSuccess();
+  return ::testing::AssertionFailure() << "no '" << words << "' in\n" << text;
+}
+
 /// The message of the Error that `call()` throws, which has this code if one is given; "no error"
 /// where there is none.
 template <class F>
@@ -33,7 +39,7 @@ void expect_error(F&& call, std::string_view words, std::optional<ExitCode> code
   const ::testing::ScopedTrace where(file, line, "the call that throws");
   const std::string message = error_of(call, code, file, line);
   EXPECT_NE(message, "no error") << words;
-  EXPECT_NE(message.find(words), std::string::npos) << message;
+  EXPECT_TRUE(has(message, words));
 }
 
 /// A message without the source text below it.

@@ -1,4 +1,3 @@
-// See append_circuit.h.
 #include "tilewave/circuit/append_circuit.h"
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
+#include "tilewave/circuit/listing.h"
 
 namespace tilewave::circuit {
 namespace {
@@ -61,8 +61,7 @@ class Appender {
     switch (op.kind) {
       case OpKind::kGate:
       case OpKind::kRuntimeGate: {
-        const auto extra =
-            more + static_cast<std::size_t>(op.num_controls - gate_info(op.gate).num_controls);
+        const std::size_t extra = more + num_extra_controls(op);
         if (op.kind == OpKind::kGate) {
           const auto given = from_.params(op);
           std::vector<double> params(given.begin(), given.end());

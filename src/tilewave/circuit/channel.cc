@@ -1,10 +1,7 @@
-// See channel.h.
 #include "tilewave/circuit/channel.h"
 
 #include <algorithm>
 #include <cmath>
-
-#include "tilewave/base/error.h"
 
 namespace tilewave::circuit {
 namespace {

@@ -8,6 +8,7 @@
 #include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
 #include "tilewave/circuit/density.h"
+#include "tilewave/circuit/listing.h"
 
 namespace tilewave::circuit {
 namespace {
@@ -130,7 +131,6 @@ Op& Circuit::add_controlled_gate(GateId gate, std::span<const Qubit> controls,
 
 Op& Circuit::append_gate(Op op, std::span<const Qubit> controls, std::uint64_t control_values,
                          std::span<const Qubit> qubits, std::size_t num_params) {
-  check_interrupt_once_in<4096>();  // long circuits come from parsers, loops and generators
   const GateInfo& info = gate_info(op.gate);
   const int arity = info.num_controls + info.num_targets;
   if (static_cast<int>(qubits.size()) != arity) {
@@ -147,13 +147,10 @@ Op& Circuit::append_gate(Op op, std::span<const Qubit> controls, std::uint64_t c
   if (num_controls > 64) throw Error(ExitCode::kInput, "a gate can have at most 64 controls");
   check_qubits(controls, qubits, info.name.data());
   op.control_values = control_values | ~low_mask(static_cast<int>(controls.size()));
-  op.num_controls = static_cast<std::uint16_t>(num_controls);
-  op.num_targets = static_cast<std::uint16_t>(info.num_targets);
-  op.first_qubit = static_cast<std::uint32_t>(qubit_pool_.size());
-  qubit_pool_.insert(qubit_pool_.end(), controls.begin(), controls.end());
-  qubit_pool_.insert(qubit_pool_.end(), qubits.begin(), qubits.end());
-  ops_.push_back(op);
-  return ops_.back();
+  Op& added = append(op, controls, qubits);
+  added.num_controls = static_cast<std::uint16_t>(num_controls);
+  added.num_targets = static_cast<std::uint16_t>(info.num_targets);
+  return added;
 }
 
 Op& Circuit::add_runtime_gate(GateId gate, std::span<const Qubit> controls,
@@ -182,9 +179,8 @@ std::span<const ClassicalExpr> Circuit::angles(const Op& op) const {
 
 void Circuit::append_with_angles(const Op& op, std::span<const double> angles, Circuit& to) const {
   const std::vector<Qubit> all(qubits(op).begin(), qubits(op).end());  // `to` may be this circuit
-  const auto extra = static_cast<std::size_t>(op.num_controls - gate_info(op.gate).num_controls);
-  const std::span<const Qubit> controls(all.data(), extra),
-      own(all.data() + extra, all.size() - extra);
+  const auto controls = std::span(all).first(num_extra_controls(op)),
+             own = std::span(all).subspan(controls.size());
   const std::size_t first = to.ops().size();
   if (op.conjugate) {
     add_column_gate(to, 0, op.gate, controls, op.control_values, own, angles);

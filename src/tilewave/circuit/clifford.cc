@@ -5,29 +5,18 @@
 #include <vector>
 
 #include "tilewave/base/error.h"
+#include "tilewave/circuit/channel.h"
+#include "tilewave/circuit/circuit.h"
 
 namespace tilewave::circuit {
 namespace {
 
 constexpr double kTolerance = 1e-9;
 
-// Row-major product of two square matrices; `adjoint` conjugate-transposes the second.
-std::vector<cplx> product(std::span<const cplx> a, std::span<const cplx> b, int dim, bool adjoint) {
-  std::vector<cplx> out(static_cast<std::size_t>(dim) * dim);
-  for (int i = 0; i < dim; ++i) {
-    for (int j = 0; j < dim; ++j) {
-      for (int k = 0; k < dim; ++k) {
-        out[i * dim + j] += a[i * dim + k] * (adjoint ? std::conj(b[j * dim + k]) : b[k * dim + j]);
-      }
-    }
-  }
-  return out;
-}
-
 // The matrix of i^phase X^x Z^z: column c goes to row c ^ x with sign (-1)^(c . z).
-std::vector<cplx> matrix_of(Pauli2 p, int dim) {
+Matrix matrix_of(Pauli2 p, int dim) {
   static const cplx kPhases[] = {1, {0, 1}, -1, {0, -1}};
-  std::vector<cplx> m(static_cast<std::size_t>(dim) * dim);
+  Matrix m(static_cast<std::size_t>(dim) * dim);
   for (int c = 0; c < dim; ++c) {
     m[(c ^ p.x) * dim + c] =
         kPhases[p.phase & 3] * (std::popcount(unsigned(c & p.z)) % 2 ? -1.0 : 1.0);
@@ -36,8 +25,9 @@ std::vector<cplx> matrix_of(Pauli2 p, int dim) {
 }
 
 // Reads U P U^dagger as a Pauli; false when it is none.
-bool conjugated(std::span<const cplx> u, int dim, Pauli2 p, Pauli2* out) {
-  const auto m = product(product(u, matrix_of(p, dim), dim, false), u, dim, true);
+bool conjugated(std::span<const cplx> matrix, int dim, Pauli2 p, Pauli2* out) {
+  const Matrix u(matrix.begin(), matrix.end());
+  const Matrix m = multiply(multiply(u, matrix_of(p, dim)), adjoint(u));
   int x = -1;
   for (int r = 0; r < dim; ++r) {
     if (std::abs(m[r * dim]) > 0.5) x = r;
@@ -190,20 +180,11 @@ std::optional<Clifford2Form> clifford2_form(const Clifford2& u) {
 
 int gate_arity(GateId gate) { return gate_info(gate).num_controls + gate_info(gate).num_targets; }
 
-std::vector<cplx> expanded_matrix(GateId gate, std::span<const double> params) {
-  const GateInfo& info = gate_info(gate);
-  const auto m = gate_matrix(gate, params);
-  if (info.num_controls == 0) return m;
-  const int c = info.num_controls, dim = 1 << (c + info.num_targets), small = 1 << info.num_targets;
-  std::vector<cplx> out(static_cast<std::size_t>(dim) * dim);
-  for (int k = 0; k < dim; ++k) out[k * dim + k] = 1;
-  const int ones = (1 << c) - 1;
-  for (int i = 0; i < small; ++i) {
-    for (int j = 0; j < small; ++j) {
-      out[((i << c) | ones) * dim + ((j << c) | ones)] = m[i * small + j];
-    }
-  }
-  return out;
+std::vector<cplx> expanded_matrix(GateId gate) {
+  constexpr Qubit kQubits[] = {0, 1};
+  Circuit one(2);
+  return one.whole_matrix(
+      one.add_gate(gate, std::span(kQubits).first(static_cast<std::size_t>(gate_arity(gate)))));
 }
 
 namespace {

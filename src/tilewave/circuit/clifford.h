@@ -62,7 +62,7 @@ std::optional<Clifford2> clifford2_of(std::span<const cplx> matrix);
 std::optional<Clifford2Form> clifford2_form(const Clifford2& c);
 
 /// The 4x4 matrix of a two-qubit gate with its control expanded, or the 2x2 of a one-qubit gate.
-std::vector<cplx> expanded_matrix(GateId gate, std::span<const double> params = {});
+std::vector<cplx> expanded_matrix(GateId gate);
 
 /// The actions of the parameterless gates of Stim's language, computed once.
 const Clifford1& gate_clifford1(GateId gate);

@@ -25,8 +25,8 @@ class Noisy {
     circuit.append(name, q);
     noise("DEPOLARIZE1", o_.after_clifford_depolarization, q);
   }
-  void gate2(std::string_view name, const Qubits& q) {
-    circuit.append(name, q);
+  void cx(const Qubits& q) {
+    circuit.append("CX", q);
     noise("DEPOLARIZE2", o_.after_clifford_depolarization, q);
   }
   void reset(char basis, const Qubits& q) {
@@ -121,7 +121,7 @@ StabilizerCircuit surface(const Layout& l, bool memory_x, const CodeOptions& o) 
       neighbours(l.x_checks, l.x_order[k], true);
       neighbours(l.z_checks, l.z_order[k], false);
       c.tick();
-      c.gate2("CX", pairs);
+      c.cx(pairs);
     }
     c.tick();
     c.gate1("H", x_checks);
@@ -223,9 +223,9 @@ StabilizerCircuit repetition(const CodeOptions& o) {
   }
   const auto cycle = [&](Noisy& c) {
     c.begin_round(data);
-    c.gate2("CX", first);
+    c.cx(first);
     c.tick();
-    c.gate2("CX", second);
+    c.cx(second);
     c.tick();
     c.measure_reset(checks);
   };
@@ -272,7 +272,7 @@ StabilizerCircuit color(const CodeOptions& o) {
         if (it != data.end()) pairs.insert(pairs.end(), {it->second, check});
       }
       c.tick();
-      c.gate2("CX", pairs);
+      c.cx(pairs);
     }
     c.tick();
     c.measure_reset(check_list);

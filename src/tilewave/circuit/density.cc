@@ -1,4 +1,3 @@
-// See density.h.
 #include "tilewave/circuit/density.h"
 
 #include <algorithm>
@@ -9,10 +8,7 @@ namespace tilewave::circuit {
 namespace {
 
 bool same(const Matrix& a, const Matrix& b) {
-  for (std::size_t k = 0; k < a.size(); ++k) {
-    if (std::abs(a[k] - b[k]) > 1e-15) return false;
-  }
-  return true;
+  return std::ranges::equal(a, b, [](cplx x, cplx y) { return std::abs(x - y) <= 1e-15; });
 }
 
 GateId find_conjugate(GateId gate) {

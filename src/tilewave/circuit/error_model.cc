@@ -7,67 +7,6 @@
 #include "tilewave/circuit/stabilizer_circuit.h"
 
 namespace tilewave::circuit {
-namespace {
-
-// What a list of instructions adds up to, without unrolling it.
-struct Extent {
-  std::uint64_t errors = 0, shift = 0;
-  std::uint64_t detectors = 0;  // behind the last one, from the list's start
-  std::uint64_t observables = 0;
-};
-Extent extent_of(const std::vector<DemInstruction>& list) {
-  Extent e;
-  const auto reach = [&](std::uint64_t detectors) {
-    e.detectors = std::max(e.detectors, saturating_add(e.shift, detectors));
-  };
-  for (const DemInstruction& op : list) {
-    for (const DemTarget& t : op.targets) {
-      if (t.kind == DemTarget::Kind::kDetector) reach(saturating_add(t.index, 1));
-      if (t.kind == DemTarget::Kind::kObservable)
-        e.observables = std::max(e.observables, saturating_add(t.index, 1));
-    }
-    if (op.kind == DemKind::kError) e.errors = saturating_add(e.errors, 1);
-    if (op.kind == DemKind::kShiftDetectors) e.shift = saturating_add(e.shift, op.count);
-    if (op.kind != DemKind::kRepeat || op.count == 0) continue;
-    const Extent body = extent_of(op.body);
-    if (body.detectors > 0)
-      reach(saturating_add(saturating_multiply(op.count - 1, body.shift), body.detectors));
-    e.errors = saturating_add(e.errors, saturating_multiply(op.count, body.errors));
-    e.shift = saturating_add(e.shift, saturating_multiply(op.count, body.shift));
-    e.observables = std::max(e.observables, body.observables);
-  }
-  return e;
-}
-
-struct Flattener {
-  FlatModel out;
-  std::uint64_t offset = 0;
-
-  void walk(const std::vector<DemInstruction>& list) {
-    for (const DemInstruction& op : list) {
-      if (op.kind == DemKind::kShiftDetectors) offset += op.count;
-      if (op.kind == DemKind::kRepeat) {
-        const Extent body = extent_of(op.body);
-        if (body.errors == 0) {
-          offset += op.count * body.shift;
-        } else {
-          for (std::uint64_t k = 0; k < op.count; ++k) walk(op.body);
-        }
-      }
-      if (op.kind != DemKind::kError) continue;
-      FlatError& e = out.errors.emplace_back();
-      e.probability = op.args[0];
-      for (const DemTarget& t : op.targets) {
-        if (t.kind == DemTarget::Kind::kDetector) e.detectors.push_back(offset + t.index);
-        if (t.kind == DemTarget::Kind::kObservable) e.observables.push_back(t.index);
-      }
-      keep_odd(e.detectors);
-      keep_odd(e.observables);
-    }
-  }
-};
-
-}  // namespace
 
 void keep_odd(std::vector<std::uint64_t>& v) {
   std::sort(v.begin(), v.end());
@@ -81,29 +20,62 @@ void keep_odd(std::vector<std::uint64_t>& v) {
   v.resize(kept);
 }
 
-ModelSize size_of(const std::vector<DemInstruction>& instructions) {
-  const Extent e = extent_of(instructions);
-  return {e.errors, e.detectors, e.observables, e.shift};
+ModelSize size_of(const std::vector<DemInstruction>& list) {
+  ModelSize e;
+  const auto reach = [&](std::uint64_t detectors) {
+    e.detectors = std::max(e.detectors, saturating_add(e.shift, detectors));
+  };
+  for (const DemInstruction& op : list) {
+    for (const DemTarget& t : op.targets) {
+      if (t.kind == DemTarget::Kind::kDetector) reach(saturating_add(t.index, 1));
+      if (t.kind == DemTarget::Kind::kObservable)
+        e.observables = std::max(e.observables, saturating_add(t.index, 1));
+    }
+    if (op.kind == DemKind::kError) e.errors = saturating_add(e.errors, 1);
+    if (op.kind == DemKind::kShiftDetectors) e.shift = saturating_add(e.shift, op.count);
+    if (op.kind != DemKind::kRepeat || op.count == 0) continue;
+    const ModelSize body = size_of(op.body);
+    if (body.detectors > 0)
+      reach(saturating_add(saturating_multiply(op.count - 1, body.shift), body.detectors));
+    e.errors = saturating_add(e.errors, saturating_multiply(op.count, body.errors));
+    e.shift = saturating_add(e.shift, saturating_multiply(op.count, body.shift));
+    e.observables = std::max(e.observables, body.observables);
+  }
+  return e;
 }
 
 ModelSize size_of(const ErrorModel& model) { return size_of(model.instructions); }
 
-FlatModel flatten(const ErrorModel& model, std::uint64_t max_errors) {
-  const Extent extent = extent_of(model.instructions);
-  if (extent.errors > max_errors) {
+void need_unrollable(const ModelSize& size) {
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 28;
+  if (size.errors > kMost) {
     throw Error(ExitCode::kResources, "the unrolled error model has more than " +
-                                          std::to_string(max_errors) +
+                                          std::to_string(kMost) +
                                           " errors: shorten its repeat blocks");
   }
-  if (std::max(extent.detectors, extent.shift) >= std::uint64_t{1} << 63) {
+  if (std::max(size.detectors, size.shift) >= std::uint64_t{1} << 63) {
     throw Error(ExitCode::kResources,
                 "the unrolled error model has 2^63 detectors or more: shorten its repeat blocks");
   }
-  Flattener f;
-  f.out.num_detectors = extent.detectors;
-  f.out.num_observables = extent.observables;
-  f.walk(model.instructions);
-  return std::move(f.out);
+}
+
+FlatModel flatten(const ErrorModel& model) {
+  const ModelSize size = size_of(model);
+  need_unrollable(size);
+  FlatModel flat;
+  flat.num_detectors = size.detectors;
+  flat.num_observables = size.observables;
+  for_each_error(model.instructions, [&](const DemInstruction& op, std::uint64_t offset) {
+    FlatError& e = flat.errors.emplace_back();
+    e.probability = op.args[0];
+    for (const DemTarget& t : op.targets) {
+      if (t.kind == DemTarget::Kind::kDetector) e.detectors.push_back(offset + t.index);
+      if (t.kind == DemTarget::Kind::kObservable) e.observables.push_back(t.index);
+    }
+    keep_odd(e.detectors);
+    keep_odd(e.observables);
+  });
+  return flat;
 }
 
 void send(const ErrorModel& model, DemSink& sink) {

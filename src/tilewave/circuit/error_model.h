@@ -92,7 +92,28 @@ struct ModelSize {
 ModelSize size_of(const std::vector<DemInstruction>& instructions);
 ModelSize size_of(const ErrorModel& model);
 
-/// Unrolls the blocks. Throws Error(kResources) above `max_errors`.
-FlatModel flatten(const ErrorModel& model, std::uint64_t max_errors = std::uint64_t{1} << 28);
+/// Throws Error(kResources) for more than 2^28 errors, or more detectors than numbers have bits for.
+void need_unrollable(const ModelSize& size);
+/// Calls f(op, offset) for the errors of the unrolled blocks, whose detectors are counted from `offset`
+/// on. Returns the offset behind them.
+template <class F>
+std::uint64_t for_each_error(const std::vector<DemInstruction>& list, F&& f,
+                             std::uint64_t offset = 0) {
+  for (const DemInstruction& op : list) {
+    if (op.kind == DemKind::kError) f(op, offset);
+    if (op.kind == DemKind::kShiftDetectors) offset += op.count;
+    if (op.kind != DemKind::kRepeat) continue;
+    const ModelSize body = size_of(op.body);
+    if (body.errors == 0) {
+      offset += op.count * body.shift;
+    } else {
+      for (std::uint64_t k = 0; k < op.count; ++k) offset = for_each_error(op.body, f, offset);
+    }
+  }
+  return offset;
+}
+
+/// Unrolls the blocks. Throws Error(kResources) above 2^28 errors.
+FlatModel flatten(const ErrorModel& model);
 
 }  // namespace tilewave::circuit

@@ -13,12 +13,13 @@ namespace {
 
 using Kind = StabTarget::Kind;
 
+constexpr std::uint64_t kMostOps = 1 << 24;
+
 class Converter {
  public:
-  Converter(const StabilizerCircuit& source, std::uint64_t max_ops)
-      : out_(0, 0), max_ops_(max_ops) {
+  explicit Converter(const StabilizerCircuit& source) : out_(0, 0) {
     const StabCounts counts = source.counts();
-    if (counts.measurements > max_ops || counts.qubits > max_ops) {
+    if (counts.measurements > kMostOps || counts.qubits > kMostOps) {
       throw Error(ExitCode::kResources, "the circuit has " + std::to_string(counts.measurements) +
                                             " measurements on " + std::to_string(counts.qubits) +
                                             " qubits: too many for a state vector");
@@ -41,9 +42,9 @@ class Converter {
   void block(const StabilizerCircuit& source) {
     for (const StabInstruction& op : source.instructions()) {
       line_ = op.line;
-      if (out_.ops().size() > max_ops_) {
+      if (out_.ops().size() > kMostOps) {
         throw Error(ExitCode::kResources, "unrolled, the circuit has more than " +
-                                              std::to_string(max_ops_) +
+                                              std::to_string(kMostOps) +
                                               " operations: too many for a state vector");
       }
       if (op.kind == StabKind::kRepeat) {
@@ -97,9 +98,7 @@ class Converter {
       case StabKind::kMXX:
       case StabKind::kMYY:
       case StabKind::kMZZ: {
-        const Pauli p = op.kind == StabKind::kMXX   ? Pauli::kX
-                        : op.kind == StabKind::kMYY ? Pauli::kY
-                                                    : Pauli::kZ;
+        const Pauli p = basis_of(op.kind);
         for (std::size_t k = 0; k + 1 < targets.size(); k += 2) {
           product({pauli_target(p, targets[k].value, targets[k].inverted),
                    pauli_target(p, targets[k + 1].value, targets[k + 1].inverted)},
@@ -185,9 +184,7 @@ class Converter {
 
   void collapse(StabKind kind, const StabTarget& target) {
     const Qubit qubit = target.value;
-    const bool in_x = kind == StabKind::kMX || kind == StabKind::kMRX || kind == StabKind::kRX;
-    const bool in_y = kind == StabKind::kMY || kind == StabKind::kMRY || kind == StabKind::kRY;
-    const Pauli basis = in_x ? Pauli::kX : in_y ? Pauli::kY : Pauli::kZ;
+    const Pauli basis = basis_of(kind);
     to_z(basis, qubit);
     if (kind < StabKind::kR) measure(qubit, target.inverted);
     if (kind >= StabKind::kMR) out_.add_reset(qubit).line = line_;
@@ -230,15 +227,14 @@ class Converter {
   }
 
   Circuit out_;
-  std::uint64_t max_ops_;
   Clbit next_ = 0;
   std::uint32_t line_ = 0;
 };
 
 }  // namespace
 
-Circuit from_stabilizer(const StabilizerCircuit& circuit, std::uint64_t max_ops) {
-  return Converter(circuit, max_ops).run(circuit);
+Circuit from_stabilizer(const StabilizerCircuit& circuit) {
+  return Converter(circuit).run(circuit);
 }
 
 }  // namespace tilewave::circuit

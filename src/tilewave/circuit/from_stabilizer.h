@@ -10,7 +10,7 @@ namespace tilewave::circuit {
 /// The measurement record becomes the classical register `rec`, record k its bit k. REPEAT blocks
 /// are unrolled; ticks, detectors, observables and coordinates are dropped. Throws Error(kInput)
 /// for noise, sweep bits and products that name a qubit twice, Error(kResources) for more than
-/// `max_ops` operations.
-Circuit from_stabilizer(const StabilizerCircuit& circuit, std::uint64_t max_ops = 1 << 24);
+/// 2^24 operations.
+Circuit from_stabilizer(const StabilizerCircuit& circuit);
 
 }  // namespace tilewave::circuit

@@ -8,6 +8,8 @@
 #include <string>
 
 #include "tilewave/base/error.h"
+#include "tilewave/circuit/channel.h"
+#include "tilewave/circuit/listing.h"
 
 namespace tilewave::circuit {
 namespace {
@@ -64,21 +66,35 @@ std::optional<G> inverse_row(G gate, std::vector<double>& params) {
   return std::nullopt;
 }
 
-std::vector<cplx> dagger(const std::vector<cplx>& m, std::size_t dim) {
-  std::vector<cplx> d(m.size());
-  for (std::size_t row = 0; row < dim; ++row) {
-    for (std::size_t col = 0; col < dim; ++col) d[col * dim + row] = std::conj(m[row * dim + col]);
-  }
-  for (std::size_t row = 0; row < dim; ++row) {
-    for (std::size_t col = 0; col < dim; ++col) {
-      cplx dot = 0;
-      for (std::size_t k = 0; k < dim; ++k) dot += m[row * dim + k] * d[k * dim + col];
-      if (std::abs(dot - (row == col ? 1.0 : 0.0)) > 1e-9) {
-        throw Error(ExitCode::kInput, "a matrix of the circuit is not unitary: it has no inverse");
-      }
+Matrix dagger(const Matrix& m) {
+  if (!(distance_from_trace_preserving({m}) <= 1e-9))
+    throw Error(ExitCode::kInput, "a matrix of the circuit is not unitary: it has no inverse");
+  return adjoint(m);
+}
+
+// The constants of a row's angles, and by what each grows with each of the gate's: found by asking.
+struct AngleMap {
+  std::optional<G> row;
+  std::vector<double> constants;
+  std::vector<std::vector<double>> weights;
+
+  AngleMap(G gate, std::size_t n) : constants(n), weights(n, std::vector<double>(n)) {
+    row = inverse_row(gate, constants);
+    for (std::size_t k = 0; row && k < n; ++k) {
+      std::vector<double> unit(n);
+      unit[k] = 1;
+      inverse_row(gate, unit);
+      for (std::size_t j = 0; j < n; ++j) weights[j][k] = unit[j] - constants[j];
     }
   }
-  return d;
+};
+
+// Controls of a gate beyond those of its row in the table, and the qubits that the row is of.
+std::span<const Qubit> extra_controls(const Circuit& circuit, const Op& op) {
+  return circuit.qubits(op).first(num_extra_controls(op));
+}
+std::span<const Qubit> gate_qubits(const Circuit& circuit, const Op& op) {
+  return circuit.qubits(op).subspan(num_extra_controls(op));
 }
 
 // sum_k weights[k] angles[k] + constant
@@ -99,28 +115,18 @@ ClassicalExpr affine(std::span<const ClassicalExpr> angles, std::span<const doub
   return e;
 }
 
-// The angles of an inverse are sums of the gate's with signs, and constants: found by asking.
+// The angles of an inverse are sums of the gate's with signs, and constants.
 void append_inverse_at_run(const Circuit& from, const Op& op, Circuit& to) {
   const auto angles = from.angles(op);
-  const std::size_t n = angles.size();
-  std::vector<double> constants(n);
-  const auto row = inverse_row(op.gate, constants);
-  if (!row) {
+  const AngleMap map(op.gate, angles.size());
+  if (!map.row) {
     throw Error(ExitCode::kInput, "the inverse of gate " + std::string(gate_info(op.gate).name) +
                                       " with angles that depend on measurements is not known");
   }
-  std::vector<std::vector<double>> weights(n, std::vector<double>(n));
-  for (std::size_t k = 0; k < n; ++k) {
-    std::vector<double> unit(n);
-    unit[k] = 1;
-    inverse_row(op.gate, unit);
-    for (std::size_t j = 0; j < n; ++j) weights[j][k] = unit[j] - constants[j];
-  }
   std::vector<ClassicalExpr> inverse;
-  for (std::size_t j = 0; j < n; ++j) inverse.push_back(affine(angles, weights[j], constants[j]));
-  const auto qubits = from.qubits(op);
-  const auto extra = static_cast<std::size_t>(op.num_controls - gate_info(*row).num_controls);
-  to.add_runtime_gate(*row, qubits.first(extra), op.control_values, qubits.subspan(extra),
+  for (std::size_t j = 0; j < angles.size(); ++j)
+    inverse.push_back(affine(angles, map.weights[j], map.constants[j]));
+  to.add_runtime_gate(*map.row, extra_controls(from, op), op.control_values, gate_qubits(from, op),
                       std::move(inverse), op.conjugate);
 }
 
@@ -137,22 +143,16 @@ bool append_affine_inverse(const Circuit& from, const Op& op, Circuit& to) {
     for (AffineTerm& t : angles.back().terms)
       t.parameter = to.add_parameter(std::string(from.parameters()[t.parameter]));
   }
-  std::vector<double> constants(n);
-  const auto row = any ? inverse_row(op.gate, constants) : std::nullopt;
-  if (!row) return false;
-  std::vector<AffineAngle> inverse(n);
-  for (std::size_t j = 0; j < n; ++j) inverse[j].constant = constants[j];
-  for (std::size_t k = 0; k < n; ++k) {
-    std::vector<double> unit(n);
-    unit[k] = 1;
-    inverse_row(op.gate, unit);
-    for (std::size_t j = 0; j < n; ++j) add_scaled(inverse[j], angles[k], unit[j] - constants[j]);
+  if (!any) return false;
+  const AngleMap map(op.gate, n);
+  if (!map.row) return false;
+  to.add_controlled_gate(*map.row, extra_controls(from, op), op.control_values,
+                         gate_qubits(from, op), map.constants);
+  for (std::size_t j = 0; j < n; ++j) {
+    AffineAngle inverse{map.constants[j]};
+    for (std::size_t k = 0; k < n; ++k) add_scaled(inverse, angles[k], map.weights[j][k]);
+    to.set_affine(to.ops().size() - 1, j, std::move(inverse));
   }
-  const auto qubits = from.qubits(op);
-  const auto extra = static_cast<std::size_t>(op.num_controls - gate_info(*row).num_controls);
-  to.add_controlled_gate(*row, qubits.first(extra), op.control_values, qubits.subspan(extra),
-                         constants);
-  for (std::size_t j = 0; j < n; ++j) to.set_affine(to.ops().size() - 1, j, std::move(inverse[j]));
   return true;
 }
 
@@ -165,21 +165,17 @@ void append_inverse(const Circuit& from, const Op& op, Circuit& to) {
                 "a circuit that measures, resets or branches has no inverse: remove operation " +
                     std::to_string(&op - from.ops().data()));
   }
-  const auto targets = from.targets(op);
   if (op.kind == OpKind::kGate && from.has_affine() && append_affine_inverse(from, op, to)) return;
   if (op.kind == OpKind::kGate) {
     const auto given = from.params(op);
     std::vector<double> params(given.begin(), given.end());
     if (const auto row = inverse_row(op.gate, params)) {
-      const auto extra = static_cast<std::size_t>(op.num_controls - gate_info(*row).num_controls);
-      const auto qubits = from.qubits(op);
-      to.add_controlled_gate(*row, qubits.first(extra), op.control_values, qubits.subspan(extra),
-                             params);
+      to.add_controlled_gate(*row, extra_controls(from, op), op.control_values,
+                             gate_qubits(from, op), params);
       return;
     }
   }
-  to.add_matrix(from.controls(op), op.control_values, targets,
-                dagger(from.matrix(op), std::size_t{1} << targets.size()));
+  to.add_matrix(from.controls(op), op.control_values, from.targets(op), dagger(from.matrix(op)));
 }
 
 // Without operations: their bits and parameters, and what is said of them.

@@ -95,10 +95,6 @@ bool MayLeak::step(const StabilizerCircuit& circuit, const StabInstruction& op, 
         gain(targets[i + 1].value, args[0] + args[2] > 0);
       }
       return grew;
-    case K::kM:
-    case K::kMX:
-    case K::kMY:
-      return false;
     case K::kMR:
     case K::kMRX:
     case K::kMRY:

@@ -1,4 +1,3 @@
-// See listing.h.
 #include "tilewave/circuit/listing.h"
 
 #include <algorithm>
@@ -8,10 +7,14 @@
 
 namespace tilewave::circuit {
 
+std::size_t num_extra_controls(const Op& op) {
+  return static_cast<std::size_t>(op.num_controls - gate_info(op.gate).num_controls);
+}
+
 GateId whole_gate(const Op& op) {
-  const int extra = op.num_controls - gate_info(op.gate).num_controls;
+  const std::size_t extra = num_extra_controls(op);
   if (extra == 0) return op.gate;
-  const GateInfo* info = find_controlled(op.gate, extra);
+  const GateInfo* info = find_controlled(op.gate, static_cast<int>(extra));
   return info ? info->id : GateId::kCount;
 }
 
@@ -22,9 +25,7 @@ std::string operation_name(const Circuit& circuit, const Op& op) {
       if (is_delay(circuit, op)) return "delay";
       if (const GateId whole = whole_gate(op); whole != GateId::kCount)
         return std::string(gate_info(whole).name);
-      const GateInfo& info = gate_info(op.gate);
-      return std::string(static_cast<std::size_t>(op.num_controls - info.num_controls), 'c') +
-             std::string(info.name);
+      return std::string(num_extra_controls(op), 'c') + std::string(gate_info(op.gate).name);
     }
     case OpKind::kMatrix:
       return std::string(op.num_controls, 'c') + "unitary";

@@ -8,6 +8,9 @@
 
 namespace tilewave::circuit {
 
+/// Controls of a gate beyond those of its row in the table.
+std::size_t num_extra_controls(const Op& op);
+
 /// The gate under all its controls, whatever values they act on: x under one more control is cx.
 /// kCount where the table has no such gate.
 GateId whole_gate(const Op& op);

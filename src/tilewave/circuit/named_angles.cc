@@ -1,4 +1,3 @@
-// See named_angles.h.
 #include "tilewave/circuit/named_angles.h"
 
 namespace tilewave::circuit {

@@ -1,4 +1,3 @@
-// See noise_model.h.
 #include "tilewave/circuit/noise_model.h"
 
 #include <algorithm>

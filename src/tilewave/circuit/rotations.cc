@@ -108,22 +108,14 @@ std::vector<RotationStep> rotations_of(StabKind kind, std::span<const StabTarget
       s.products(targets, kind == K::kTPP ? 0.25 : -0.25);
       break;
     case K::kRotX:
-      s.each(targets, Pauli::kX, args[0]);
-      break;
     case K::kRotY:
-      s.each(targets, Pauli::kY, args[0]);
-      break;
     case K::kRotZ:
-      s.each(targets, Pauli::kZ, args[0]);
+      s.each(targets, basis_of(kind), args[0]);
       break;
     case K::kRotXX:
-      s.pairs(targets, Pauli::kX, args[0]);
-      break;
     case K::kRotYY:
-      s.pairs(targets, Pauli::kY, args[0]);
-      break;
     case K::kRotZZ:
-      s.pairs(targets, Pauli::kZ, args[0]);
+      s.pairs(targets, basis_of(kind), args[0]);
       break;
     case K::kRotPauli:
       s.products(targets, args[0]);

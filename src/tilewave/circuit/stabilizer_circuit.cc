@@ -205,6 +205,7 @@ void check_targets(const StabOpInfo& info, GateId gate, std::string_view name,
       case T::kNone:
         fail(where + " takes no targets");
       case T::kQubits:
+      case T::kTriples:
         ok = t.kind == TK::kQubit && !t.inverted;
         break;
       case T::kPairs:
@@ -212,16 +213,11 @@ void check_targets(const StabOpInfo& info, GateId gate, std::string_view name,
              (t.kind == TK::kQubit || (info.kind == K::kGate && may_be_classical(gate) &&
                                        (t.kind == TK::kRecord || t.kind == TK::kSweep)));
         break;
-      case T::kTriples:
-        ok = t.kind == TK::kQubit && !t.inverted;
-        break;
       case T::kMeasured:
       case T::kMeasuredPairs:
         ok = t.kind == TK::kQubit;
         break;
       case T::kProducts:
-        ok = t.kind == TK::kPauli || t.kind == TK::kCombiner;
-        break;
       case T::kPaulis:
         ok = t.kind == TK::kPauli || t.kind == TK::kCombiner;
         break;
@@ -406,30 +402,13 @@ void StabilizerCircuit::append_repeat(std::uint64_t count, StabilizerCircuit bod
 }
 
 std::uint64_t count_measurements(StabKind kind, std::span<const StabTarget> targets) {
-  switch (kind) {
-    case K::kM:
-    case K::kMX:
-    case K::kMY:
-    case K::kMR:
-    case K::kMRX:
-    case K::kMRY:
-    case K::kHeraldedErase:
-    case K::kHeraldedPauliChannel1:
-    case K::kHeraldLeakageEvent:
-    case K::kMpad:
-      return targets.size();
-    case K::kMXX:
-    case K::kMYY:
-    case K::kMZZ:
-      return targets.size() / 2;
-    case K::kMPP: {
-      std::uint64_t combiners = 0;
-      for (const StabTarget& t : targets) combiners += t.kind == StabTarget::Kind::kCombiner;
-      return targets.size() - 2 * combiners;
-    }
-    default:
-      return 0;
-  }
+  const bool heralds = kind == K::kHeraldedErase || kind == K::kHeraldedPauliChannel1 ||
+                       kind == K::kHeraldLeakageEvent;
+  if (!heralds && !is_measurement(kind)) return 0;
+  if (stabilizer_op(kind).targets == T::kMeasuredPairs) return targets.size() / 2;
+  const auto combiners =
+      std::ranges::count(targets, StabTarget::Kind::kCombiner, &StabTarget::kind);
+  return targets.size() - 2 * static_cast<std::uint64_t>(combiners);
 }
 
 StabCounts StabilizerCircuit::counts() const {

@@ -141,6 +141,24 @@ const StabOpInfo& stabilizer_op(StabKind kind);
 
 enum class Pauli : std::uint8_t { kI = 0, kX = 1, kY = 2, kZ = 3 };
 
+/// What an instruction of one basis flips, measures, resets to or rotates about, as X in X_ERROR, MRX,
+/// RX, MXX, R_X and R_XX; kI of all others.
+constexpr Pauli basis_of(StabKind kind) {
+  constexpr Pauli kFromX[] = {Pauli::kX, Pauli::kY, Pauli::kZ};
+  constexpr Pauli kFromZ[] = {Pauli::kZ, Pauli::kX, Pauli::kY};  // whose letter is left out
+  const auto place = [kind](StabKind first) {
+    return static_cast<unsigned>(kind) - static_cast<unsigned>(first);
+  };
+  for (const StabKind first :
+       {StabKind::kXError, StabKind::kMXX, StabKind::kRotX, StabKind::kRotXX}) {
+    if (place(first) < 3) return kFromX[place(first)];
+  }
+  for (const StabKind first : {StabKind::kM, StabKind::kMR, StabKind::kR}) {
+    if (place(first) < 3) return kFromZ[place(first)];
+  }
+  return Pauli::kI;
+}
+
 struct StabTarget {
   enum class Kind : std::uint8_t { kQubit, kPauli, kRecord, kSweep, kCombiner };
   std::uint32_t value = 0;  ///< qubit, sweep index, or how far back the record lies (1: the last)

@@ -1,4 +1,3 @@
-// See arguments.h.
 #include "tilewave/cli/arguments.h"
 
 #include <charconv>

@@ -3,8 +3,6 @@
 
 #include <CLI/CLI.hpp>
 
-#include "tilewave/cli/resource_limits.h"
-
 namespace tilewave::cli {
 
 void add_all_commands(CLI::App& app) {

@@ -13,17 +13,14 @@ namespace tilewave::cli {
 namespace {
 
 formats::SampleType to_sample_type(const std::string& name) {
-  using T = formats::SampleType;
-  struct Row {
-    const char* name;
-    T type;
-  };
-  constexpr Row kRows[] = {{"u8", T::kUint8},    {"u16", T::kUint16},  {"i16", T::kInt16},
-                           {"u32", T::kUint32},  {"i32", T::kInt32},   {"f16", T::kFloat16},
-                           {"f32", T::kFloat32}, {"f64", T::kFloat64}, {"i8", T::kInt8},
-                           {"i64", T::kInt64},   {"u64", T::kUint64}};
-  for (const Row& row : kRows) {
-    if (name == row.name) return row.type;
+  // u16 is uint16, f32 float32
+  const std::size_t digits = std::min<std::size_t>(1, name.size());
+  for (int k = 0; k <= static_cast<int>(formats::SampleType::kUint64); ++k) {
+    const auto type = static_cast<formats::SampleType>(k);
+    const std::string_view known = formats::sample_name(type);
+    const std::size_t size = known.find_first_of("123456789");
+    if (name.substr(0, digits) == known.substr(0, 1) && name.substr(digits) == known.substr(size))
+      return type;
   }
   usage_error("--type " + name + ": use u8, i8, u16, i16, u32, i32, u64, i64, f16, f32 or f64");
 }

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "tilewave/cli/noted_signals.h"
+#include "tilewave/cli/signals.h"
 #include "tilewave/formats/raster/file.h"
 #include "tilewave/settings/device.h"
 

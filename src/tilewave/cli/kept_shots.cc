@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "tilewave/base/error.h"
-#include "tilewave/cli/noted_signals.h"
 #include "tilewave/cli/shot_run.h"
+#include "tilewave/cli/signals.h"
 #include "tilewave/cli/stim_files.h"
 #include "tilewave/runtime/progress.h"
 #include "tilewave/runtime/timer.h"

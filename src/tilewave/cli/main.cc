@@ -19,11 +19,10 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/base/whole_file.h"
+#include "tilewave/cli/command_line.h"
 #include "tilewave/cli/commands.h"
 #include "tilewave/cli/distribution.h"
-#include "tilewave/cli/older_flags.h"
 #include "tilewave/cli/output_files.h"
-#include "tilewave/cli/usage_errors.h"
 #include "tilewave/language/text/source.h"
 #include "tilewave/runtime/ranks.h"
 #include "tilewave/simulate/checkpoint/keeper.h"

@@ -1,4 +1,3 @@
-// See output_files.h.
 #include "tilewave/cli/output_files.h"
 
 #include <cerrno>

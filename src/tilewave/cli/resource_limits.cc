@@ -1,5 +1,4 @@
-#include "tilewave/cli/resource_limits.h"
-
+// The limits of every command: see add_limit_flags() in commands.h.
 #include <algorithm>
 #include <csignal>
 #include <cstdint>
@@ -14,6 +13,7 @@
 #include "tilewave/base/error.h"
 #include "tilewave/base/whole_file.h"
 #include "tilewave/cli/arguments.h"
+#include "tilewave/cli/commands.h"
 #include "tilewave/cli/stim_files.h"
 #include "tilewave/runtime/ranks.h"
 

@@ -15,7 +15,7 @@
 #include "tilewave/cli/distribution.h"
 #include "tilewave/cli/output_files.h"
 #include "tilewave/cli/run_report.h"
-#include "tilewave/cli/stop_signals.h"
+#include "tilewave/cli/signals.h"
 #include "tilewave/language/circuit_file.h"
 #include "tilewave/language/noise/json.h"
 #include "tilewave/language/pauli/text.h"

@@ -29,7 +29,7 @@ struct Row {
 };
 
 // Largest first; a bar is relative to the largest.
-void print_bars(std::vector<Row> rows, const char* what) {
+void print_bars(std::vector<Row> rows) {
   std::stable_sort(rows.begin(), rows.end(),
                    [](const Row& a, const Row& b) { return a.share > b.share; });
   const std::size_t shown = std::min(rows.size(), kMostRows);
@@ -44,7 +44,7 @@ void print_bars(std::vector<Row> rows, const char* what) {
                 row.value.c_str(), 100 * row.share,
                 std::string(static_cast<std::size_t>(length), '#').c_str());
   }
-  if (rows.size() > shown) std::printf("... and %zu more %s\n", rows.size() - shown, what);
+  if (rows.size() > shown) std::printf("... and %zu more outcomes\n", rows.size() - shown);
 }
 
 void print_counts(const simulate::Result& r) {
@@ -53,7 +53,7 @@ void print_counts(const simulate::Result& r) {
     rows.push_back(
         {key, static_cast<double>(count) / static_cast<double>(r.shots), std::to_string(count)});
   }
-  print_bars(std::move(rows), "outcomes");
+  print_bars(std::move(rows));
 }
 
 std::string twelve_digits(double value) {
@@ -84,7 +84,7 @@ void print_probabilities(const simulate::Result& r, const simulate::Options& ask
     for (std::size_t j = chosen.size(); j-- > 0;) label.push_back(x >> j & 1 ? '1' : '0');
     rows.push_back({label, r.joint_probabilities[x], nine_digits(r.joint_probabilities[x])});
   }
-  print_bars(std::move(rows), "outcomes");
+  print_bars(std::move(rows));
 }
 
 void print_expectations(const simulate::Result& r, const simulate::Options& asked,

@@ -13,7 +13,7 @@
 #include "tilewave/base/fingerprint.h"
 #include "tilewave/cli/arguments.h"
 #include "tilewave/cli/output_files.h"
-#include "tilewave/cli/stop_signals.h"
+#include "tilewave/cli/signals.h"
 #include "tilewave/runtime/timer.h"
 #include "tilewave/settings/engine.h"
 #include "tilewave/simulate/checkpoint/bytes.h"

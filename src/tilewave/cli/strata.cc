@@ -7,7 +7,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/cli/arguments.h"
-#include "tilewave/cli/noted_signals.h"
+#include "tilewave/cli/signals.h"
 #include "tilewave/runtime/progress.h"
 #include "tilewave/runtime/timer.h"
 #include "tilewave/settings/words.h"

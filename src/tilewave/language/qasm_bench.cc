@@ -9,7 +9,6 @@
 #include "tilewave/base/philox.h"
 #include "tilewave/language/circuit_file.h"
 #include "tilewave/language/qasm2/qasm2.h"
-#include "tilewave/language/text/source.h"
 
 namespace tilewave::language {
 namespace {

@@ -121,29 +121,11 @@ template <int kWidth, int... kLane>
   }
 }
 
-TW_TARGET_AVX512 void transpose_avx512(const std::uint64_t* rows, std::size_t num_bits,
-                                       std::size_t row_words, std::size_t num_shots,
-                                       std::uint8_t* out, std::size_t out_stride) {
-  transpose_body(rows, num_bits, row_words, num_shots, out, out_stride);
-}
-TW_TARGET_AVX2 void transpose_avx2(const std::uint64_t* rows, std::size_t num_bits,
-                                   std::size_t row_words, std::size_t num_shots, std::uint8_t* out,
-                                   std::size_t out_stride) {
-  transpose_body(rows, num_bits, row_words, num_shots, out, out_stride);
-}
-
 }  // namespace
 
 void transpose_rows(const std::uint64_t* rows, std::size_t num_bits, std::size_t row_words,
                     std::size_t num_shots, std::uint8_t* out, std::size_t out_stride) {
-  switch (cpu_level()) {
-    case CpuLevel::kAvx512:
-      return transpose_avx512(rows, num_bits, row_words, num_shots, out, out_stride);
-    case CpuLevel::kAvx2:
-      return transpose_avx2(rows, num_bits, row_words, num_shots, out, out_stride);
-    case CpuLevel::kBase:
-      return transpose_body(rows, num_bits, row_words, num_shots, out, out_stride);
-  }
+  ForThisCpu<transpose_body>::call(rows, num_bits, row_words, num_shots, out, out_stride);
 }
 
 }  // namespace tilewave::stabilizer

@@ -73,8 +73,6 @@ class WithFeedback : public SensitivityVisitor {
  public:
   explicit WithFeedback(const StabProgram& program)
       : detectors(program.counts.detectors), observables(program.counts.observables) {}
-  void noise(const Prim&, const SensitivityWalk&) override {}
-  void coin(const Prim*, std::uint32_t, const SymptomSet&) override {}
   void record(std::uint64_t number, const SymptomSet& set) override {
     for (Symptom s : set)
       (s & kObservableBit ? observables[s & ~kObservableBit] : detectors[s]).push_back(number);

@@ -242,17 +242,13 @@ class Explainer : public SensitivityVisitor {
   std::pair<std::size_t, std::size_t> target_range(const Location& l) const {
     const Source& s = sources_[l.source];
     const auto targets = s.block->targets(*s.op);
-    switch (s.op->kind) {
-      case K::kDepolarize2:
-      case K::kPauliChannel2:
-      case K::kMXX:
-      case K::kMYY:
-      case K::kMZZ:
+    switch (circuit::stabilizer_op(s.op->kind).targets) {
+      case circuit::TargetRule::kPairs:
+      case circuit::TargetRule::kMeasuredPairs:
         return {2 * l.index, 2 * l.index + 2};
-      case K::kCorrelatedError:
-      case K::kElseCorrelatedError:
+      case circuit::TargetRule::kPaulis:
         return {0, targets.size()};
-      case K::kMPP: {
+      case circuit::TargetRule::kProducts: {
         std::size_t first = 0;
         for (std::uint32_t k = 0;; ++k) {
           const std::size_t end = circuit::end_of_product(targets, first);
@@ -283,28 +279,9 @@ class Explainer : public SensitivityVisitor {
   std::vector<StabTarget> measured(const Location& l) const {
     std::vector<StabTarget> out;
     if (l.record == kNoRecord) return out;
-    Pauli basis = Pauli::kI;
-    switch (sources_[l.source].op->kind) {
-      case K::kM:
-      case K::kMR:
-      case K::kMZZ:
-        basis = Pauli::kZ;
-        break;
-      case K::kMX:
-      case K::kMRX:
-      case K::kMXX:
-        basis = Pauli::kX;
-        break;
-      case K::kMY:
-      case K::kMRY:
-      case K::kMYY:
-        basis = Pauli::kY;
-        break;
-      case K::kMPP:
-        break;
-      default:
-        return out;
-    }
+    const K kind = sources_[l.source].op->kind;
+    const Pauli basis = circuit::basis_of(kind);
+    if (basis == Pauli::kI && kind != K::kMPP) return out;
     for (const StabTarget& t : targets_of(l)) {
       if (t.kind == StabTarget::Kind::kCombiner) continue;
       out.push_back(basis == Pauli::kI ? t : circuit::pauli_target(basis, t.value, t.inverted));
@@ -391,10 +368,7 @@ class Explainer : public SensitivityVisitor {
     }
     out.append(" of the instruction\n            resolving to ").append(s.block->name(*s.op));
     if (!tag.empty()) out.append("[").append(language::escape_tag(tag)).append("]");
-    const auto args = s.block->args(*s.op);
-    for (std::size_t k = 0; k < args.size(); ++k)
-      out.append(k ? ", " : "(").append(language::shortest_number(args[k]));
-    if (!args.empty()) out += ')';
+    out += language::in_parentheses(s.block->args(*s.op));
     bool glue = false;
     for (const StabTarget& t : targets_of(l)) {
       const bool combiner = t.kind == StabTarget::Kind::kCombiner;

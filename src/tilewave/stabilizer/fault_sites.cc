@@ -33,7 +33,7 @@ class FaultBuilder : public SegmentVisitor {
       case P::kPauli1: {
         // generators x, z
         static constexpr std::uint32_t kPaulis[3] = {1, 3, 2};
-        const std::uint32_t channel = masks(probability, kPaulis, 2);
+        const std::uint32_t channel = add_channel(probability, kPaulis, 2);
         for (std::uint32_t q : list) place(channel, {&walk.x(q), &walk.z(q)});
         break;
       }
@@ -42,7 +42,7 @@ class FaultBuilder : public SegmentVisitor {
         std::array<std::uint32_t, 15> pairs{};
         for (std::uint32_t k = 1; k < 16; ++k)
           pairs[k - 1] = kPaulis[k >> 2] | (kPaulis[k & 3] << 2);
-        const std::uint32_t channel = masks(probability, pairs, 4);
+        const std::uint32_t channel = add_channel(probability, pairs, 4);
         for (std::size_t i = 0; i < list.size(); i += 2) {
           place(channel,
                 {&walk.x(list[i]), &walk.z(list[i]), &walk.x(list[i + 1]), &walk.z(list[i + 1])});
@@ -56,7 +56,7 @@ class FaultBuilder : public SegmentVisitor {
       case P::kHerald: {
         // the record is 1 with every outcome; generators record, x, z
         static constexpr std::uint32_t kOutcomes[4] = {1, 3, 7, 5};
-        const std::uint32_t channel = masks(probability, kOutcomes, 3);
+        const std::uint32_t channel = add_channel(probability, kOutcomes, 3);
         for (std::uint32_t k = 0; k < p.count; ++k)
           place(channel, {&walk.record(p.count - k), &walk.x(list[k]), &walk.z(list[k])});
         break;
@@ -75,7 +75,7 @@ class FaultBuilder : public SegmentVisitor {
   /// A place with one outcome.
   void flip(double probability, const SymptomSet& set) {
     static constexpr std::uint32_t kFlip[1] = {1};
-    place(masks(std::span(&probability, 1), kFlip, 1), {&set});
+    place(add_channel(std::span(&probability, 1), kFlip, 1), {&set});
   }
 
   FaultProgram finish();
@@ -108,7 +108,7 @@ class FaultBuilder : public SegmentVisitor {
   // A channel whose outcome k has probability p[k] and adds the generators selectors[k]; the number of
   // channels where it never fires.
   std::uint32_t add_channel(std::span<const double> p, std::span<const std::uint32_t> selectors,
-                            std::uint32_t num_generators, bool one_each) {
+                            std::uint32_t num_generators, bool one_each = false) {
     std::vector<double> key(p.begin(), p.end());
     for (const std::uint32_t s : selectors) key.push_back(s);
     key.push_back(one_each ? -1 : num_generators);
@@ -144,10 +144,6 @@ class FaultBuilder : public SegmentVisitor {
     out_.alias.insert(out_.alias.end(), alias.begin(), alias.end());
     out_.channels.push_back(c);
     return it->second;
-  }
-  std::uint32_t masks(std::span<const double> p, std::span<const std::uint32_t> selectors,
-                      std::uint32_t num_generators) {
-    return add_channel(p, selectors, num_generators, false);
   }
 
   void place(std::uint32_t channel, std::span<const SymptomSet* const> generators) {

@@ -171,20 +171,13 @@ class Compiler {
     std::vector<std::uint32_t> operands;
     for (std::uint32_t q : list) operands.push_back(axes(q));
     const std::uint32_t count = p.count / width;
-    const bool never =
-        std::all_of(probabilities.begin(), probabilities.end(), [](double x) { return x == 0; });
+    const bool never = all_zero(probabilities);
     if (code == C::kHerald && (never || is_few(probabilities, count))) {
       for (std::uint32_t k = 0; k < count; ++k) layers_.add(C::kPad, 0, {});
     }
     if (never) return;
-    if (!is_few(probabilities, count)) {
-      FrameOp& op = layers_.alone(code, count, operands);
-      std::vector<std::uint32_t> sorted(list.begin(), list.end());
-      std::sort(sorted.begin(), sorted.end());
-      op.channel = channel(probabilities);
-      set_segments(op, std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end());
-      return;
-    }
+    if (!is_few(probabilities, count))
+      return channel_alone(p, code, probabilities, operands, width);
     for (std::uint32_t k = 0; k < count; ++k) {
       const std::span targets(operands.data() + width * k, width);
       std::array<std::uint32_t, 2> slots{};
@@ -318,15 +311,11 @@ class Compiler {
       case P::kSwap:
         std::swap(places_[p.a], places_[p.b]);
         break;
-      case P::kMeasure: {
-        const Place& at = places_[p.a];
-        layers_.add(C::kMeasure, code_of(at.of(p.p)), {at.slot});
-        coin(at, p.p);
-        break;
-      }
+      case P::kMeasure:
       case P::kFrameSign: {
         const Place& at = places_[p.a];
         layers_.add(C::kMeasure, code_of(at.of(p.p)), {at.slot});
+        if (p.kind == P::kMeasure) coin(at, p.p);
         break;
       }
       case P::kReset: {

@@ -28,18 +28,10 @@ class Graph {
  public:
   Graph(const circuit::ErrorModel& model, bool ignore_ungraphlike)
       : ignore_ungraphlike_(ignore_ungraphlike) {
-    constexpr std::uint64_t kMostUnrolled = std::uint64_t{1} << 28;
-    if (circuit::size_of(model).errors > kMostUnrolled) {
-      throw Error(ExitCode::kResources, "the unrolled error model has more than " +
-                                            std::to_string(kMostUnrolled) +
-                                            " errors: shorten its repeat blocks");
-    }
-    if (circuit::size_of(model).detectors >= std::uint64_t{1} << 63) {
-      throw Error(ExitCode::kResources,
-                  "the unrolled error model has 2^63 detectors or more: shorten its repeat blocks");
-    }
+    circuit::need_unrollable(circuit::size_of(model));
     names_.push_back(0);
-    walk(model.instructions);
+    circuit::for_each_error(model.instructions,
+                            [&](const auto& op, std::uint64_t offset) { add_error(op, offset); });
     std::sort(edges.begin(), edges.end());
     edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
   }
@@ -63,35 +55,21 @@ class Graph {
   }
 
  private:
-  void walk(const std::vector<circuit::DemInstruction>& list) {
-    for (const circuit::DemInstruction& op : list) {
-      check_interrupt_once_in<64>();
-      if (op.kind == circuit::DemKind::kShiftDetectors) offset_ += op.count;
-      if (op.kind == circuit::DemKind::kRepeat) {
-        const circuit::ModelSize body = circuit::size_of(op.body);
-        if (body.errors == 0) {
-          offset_ += op.count * body.shift;
-        } else {
-          for (std::uint64_t k = 0; k < op.count; ++k) walk(op.body);
-        }
-      }
-      if (op.kind != circuit::DemKind::kError || op.args[0] == 0) continue;
-      const auto is_separator = [](const circuit::DemTarget& t) {
-        return t.kind == circuit::DemTarget::Kind::kSeparator;
-      };
-      if (ignore_ungraphlike_ && std::any_of(op.targets.begin(), op.targets.end(), is_separator))
-        continue;
-      GraphlikeError part;
-      for (const circuit::DemTarget& t : op.targets) {
-        if (t.kind == circuit::DemTarget::Kind::kDetector)
-          part.detectors.push_back(offset_ + t.index);
-        if (t.kind == circuit::DemTarget::Kind::kObservable) part.observables.push_back(t.index);
-        if (is_separator(t)) add(part);
-      }
-      add(part);
+  void add_error(const circuit::DemInstruction& op, std::uint64_t offset) {
+    check_interrupt_once_in<64>();
+    if (op.args[0] == 0) return;
+    const auto is_separator = [](const circuit::DemTarget& t) {
+      return t.kind == circuit::DemTarget::Kind::kSeparator;
+    };
+    if (ignore_ungraphlike_ && std::ranges::any_of(op.targets, is_separator)) return;
+    GraphlikeError part;
+    for (const circuit::DemTarget& t : op.targets) {
+      if (t.kind == circuit::DemTarget::Kind::kDetector) part.detectors.push_back(offset + t.index);
+      if (t.kind == circuit::DemTarget::Kind::kObservable) part.observables.push_back(t.index);
+      if (is_separator(t)) add(part);
     }
+    add(part);
   }
-
   void add(GraphlikeError& part) {
     circuit::keep_odd(part.detectors);
     circuit::keep_odd(part.observables);
@@ -123,7 +101,6 @@ class Graph {
   }
 
   bool ignore_ungraphlike_;
-  std::uint64_t offset_ = 0;
   std::vector<std::uint64_t> names_;  // of vertices
   std::unordered_map<std::uint64_t, std::uint32_t> vertices_;
   std::map<Observables, std::uint32_t> mask_numbers_;

@@ -33,12 +33,8 @@ class LoopPeriod {
 
  private:
   static constexpr std::size_t kManySymptoms = 1 << 20;  // a few milliseconds
-  struct Hash {
-    std::size_t operator()(const SetHash& h) const { return h.a; }
-  };
-
   std::uint64_t symptoms_ = 0;
-  std::unordered_map<SetHash, std::uint64_t, Hash> states_;
+  std::unordered_map<SetHash, std::uint64_t, SetHash::Slot> states_;
   std::unordered_set<std::uint64_t> sizes_;
 };
 

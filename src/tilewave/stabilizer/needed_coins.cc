@@ -88,8 +88,7 @@ class CoinWalk {
           break;
         case P::kMeasure:
           if (flips(p.p, p.a)) needed[i] = true;
-          anticommuting(p.p, p.a, take_record());
-          break;
+          [[fallthrough]];
         case P::kFrameSign:
           anticommuting(p.p, p.a, take_record());
           break;

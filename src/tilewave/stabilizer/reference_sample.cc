@@ -34,9 +34,7 @@ class Reference {
     std::vector<std::uint32_t> places(program.counts.qubits, kNowhere);
     for (const std::vector<Prim>& prims : program.blocks) {
       for (const Prim& p : prims) {
-        if (!uses_tableau(p) || p.kind == P::kRepeat) continue;
-        places[p.a] = 0;
-        if (p.kind == P::kControlled || p.kind == P::kSwap) places[p.b] = 0;
+        if (uses_tableau(p)) for_each_qubit(program, p, [&](std::uint32_t q) { places[q] = 0; });
       }
     }
     std::uint32_t next = 0;

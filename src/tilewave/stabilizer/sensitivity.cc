@@ -117,39 +117,8 @@ namespace {
 void collect_qubits(const StabProgram& program, std::uint32_t block,
                     std::vector<std::uint32_t>& out) {
   for (const Prim& p : program.blocks[block]) {
-    const auto list = program.list(p);
-    switch (p.kind) {
-      case P::kControlled:
-      case P::kSwap:
-        out.push_back(p.b);
-        [[fallthrough]];
-      case P::kMeasure:
-      case P::kReset:
-      case P::kFeedback:
-      case P::kSweep:
-      case P::kFrameSign:
-        out.push_back(p.a);
-        break;
-      case P::kClifford1:
-        out.push_back(p.a);
-        break;
-      case P::kPauli1:
-      case P::kPauli2:
-      case P::kHerald:
-        out.insert(out.end(), list.begin(), list.end());
-        break;
-      case P::kCorrelated:
-        for (std::size_t i = 0; i < list.size(); i += 2) out.push_back(list[i]);
-        break;
-      case P::kObservablePauli:
-        out.push_back(p.b);
-        break;
-      case P::kRepeat:
-        collect_qubits(program, p.a, out);
-        break;
-      default:
-        break;
-    }
+    for_each_qubit(program, p, [&](std::uint32_t q) { out.push_back(q); });
+    if (p.kind == P::kRepeat) collect_qubits(program, p.a, out);
   }
 }
 }  // namespace
@@ -254,20 +223,13 @@ void SensitivityWalk::block(std::uint32_t index) {
         x_[p.a].swap(x_[p.b]);
         z_[p.a].swap(z_[p.b]);
         break;
-      case P::kMeasure: {
-        SymptomSet& record = record_ref(1);
-        if (kind_ == SymptomKind::kRecords) toggle(record, {num_records_ - 1});
-        anticommuting(p.p, p.a, record);
-        coin(&p, p.p, p.a);  // behind the record, which a gauge changes with the others
-        visitor_.record(num_records_ - 1, record);
-        record.clear();
-        --num_records_;
-        break;
-      }
+      case P::kMeasure:
       case P::kFrameSign: {
         SymptomSet& record = record_ref(1);
         if (kind_ == SymptomKind::kRecords) toggle(record, {num_records_ - 1});
         anticommuting(p.p, p.a, record);
+        // behind the record, which a gauge changes with the others
+        if (p.kind == P::kMeasure) coin(&p, p.p, p.a);
         visitor_.record(num_records_ - 1, record);
         record.clear();
         --num_records_;

@@ -33,9 +33,9 @@ class SensitivityVisitor {
  public:
   virtual ~SensitivityVisitor() = default;
   /// A noise primitive; the walk's sets are those right behind it.
-  virtual void noise(const Prim& p, const SensitivityWalk& walk) = 0;
+  virtual void noise(const Prim&, const SensitivityWalk&) {}
   /// A coin: these symptoms flip together with probability one half.
-  virtual void coin(const Prim* p, std::uint32_t qubit, const SymptomSet& flips) = 0;
+  virtual void coin(const Prim*, std::uint32_t /*qubit*/, const SymptomSet& /*flips*/) {}
   virtual void detector(const Prim&, const SensitivityWalk&) {}
   virtual void observable(const Prim&) {}
   virtual void shift(const Prim&) {}

@@ -19,10 +19,6 @@ using P = PrimKind;
 
 constexpr std::size_t kNewMechanism = 20;  // a mechanism made costs as much as so many symptoms
 
-struct SetHashHash {
-  std::size_t operator()(const SetHash& h) const { return h.a; }
-};
-
 class Builder : public SegmentVisitor {
  public:
   Builder(const StabProgram* program, std::uint64_t num_detectors, std::uint64_t num_observables)
@@ -110,7 +106,7 @@ class Builder : public SegmentVisitor {
   };
   // What a stretch of the circuit contributes; `repeats` copies, each `stride` detectors earlier.
   struct Segment {
-    std::unordered_map<SetHash, std::uint32_t, SetHashHash> index;
+    std::unordered_map<SetHash, std::uint32_t, SetHash::Slot> index;
     std::vector<Mechanism> mechanisms;
     std::vector<Branches> sites;
     std::vector<SymptomSet> coins;

@@ -255,8 +255,9 @@ class Lowering {
     ++out_.num_rotations;
   }
 
-  void collapse(std::span<const StabTarget> targets, Pauli basis, bool measured, bool resets,
-                std::span<const double> args) {
+  void collapse(StabKind kind, std::span<const StabTarget> targets, std::span<const double> args) {
+    const Pauli basis = circuit::basis_of(kind);
+    const bool measured = circuit::is_measurement(kind), resets = kind >= K::kMR;
     for (const StabTarget& t : targets) {
       if (measured) measure(basis, t.value, t.inverted);
       if (resets) reset(basis, t.value);
@@ -302,25 +303,22 @@ class Lowering {
         gate(op, targets, args);
         break;
       case K::kXError:
-        pauli1(targets, {args[0], 0, 0});
-        break;
       case K::kYError:
-        pauli1(targets, {0, args[0], 0});
+      case K::kZError: {
+        std::array<double, 3> p{};
+        p[static_cast<std::size_t>(circuit::basis_of(op.kind)) - 1] = args[0];
+        noise(P::kPauli1, targets, p);
         break;
-      case K::kZError:
-        pauli1(targets, {0, 0, args[0]});
-        break;
+      }
       case K::kDepolarize1:
-        pauli1(targets, {args[0] / 3, args[0] / 3, args[0] / 3});
+        noise(P::kPauli1, targets, std::vector<double>(3, args[0] / 3));
         break;
       case K::kPauliChannel1:
         noise(P::kPauli1, targets, args);
         break;
-      case K::kDepolarize2: {
-        const std::vector<double> p(15, args[0] / 15);
-        noise(P::kPauli2, targets, p, true);
+      case K::kDepolarize2:
+        noise(P::kPauli2, targets, std::vector<double>(15, args[0] / 15), true);
         break;
-      }
       case K::kPauliChannel2:
         noise(P::kPauli2, targets, args);
         break;
@@ -330,49 +328,27 @@ class Lowering {
       case K::kElseCorrelatedError:
         correlated(targets, args, true);
         break;
-      case K::kHeraldedErase: {
-        const std::vector<double> p(4, args[0] / 4);
-        noise(P::kHerald, targets, p, true);
+      case K::kHeraldedErase:
+        noise(P::kHerald, targets, std::vector<double>(4, args[0] / 4), true);
         break;
-      }
       case K::kHeraldedPauliChannel1:
         noise(P::kHerald, targets, args);
         break;
       case K::kM:
-        collapse(targets, Pauli::kZ, true, false, args);
-        break;
       case K::kMX:
-        collapse(targets, Pauli::kX, true, false, args);
-        break;
       case K::kMY:
-        collapse(targets, Pauli::kY, true, false, args);
-        break;
       case K::kMR:
-        collapse(targets, Pauli::kZ, true, true, args);
-        break;
       case K::kMRX:
-        collapse(targets, Pauli::kX, true, true, args);
-        break;
       case K::kMRY:
-        collapse(targets, Pauli::kY, true, true, args);
-        break;
       case K::kR:
-        collapse(targets, Pauli::kZ, false, true, {});
-        break;
       case K::kRX:
-        collapse(targets, Pauli::kX, false, true, {});
-        break;
       case K::kRY:
-        collapse(targets, Pauli::kY, false, true, {});
+        collapse(op.kind, targets, args);
         break;
       case K::kMXX:
-        pairs(targets, Pauli::kX, args);
-        break;
       case K::kMYY:
-        pairs(targets, Pauli::kY, args);
-        break;
       case K::kMZZ:
-        pairs(targets, Pauli::kZ, args);
+        pairs(targets, circuit::basis_of(op.kind), args);
         break;
       case K::kMPP: {
         std::uint64_t count = 0;
@@ -447,9 +423,6 @@ class Lowering {
       default:  // annotations
         if (circuit::is_leakage(op.kind)) leakage(op, targets, args);
     }
-  }
-  void pauli1(std::span<const StabTarget> targets, std::array<double, 3> p) {
-    noise(P::kPauli1, targets, p);
   }
 
   StabProgram& out_;

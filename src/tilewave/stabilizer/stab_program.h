@@ -132,6 +132,55 @@ struct StabProgram {
   }
 };
 
+/// Calls f(q) for the qubits that something happens to in a primitive, a loop's body aside; twice where
+/// a list names one twice.
+template <class F>
+void for_each_qubit(const StabProgram& program, const Prim& p, F f) {
+  const auto list = program.list(p);
+  switch (p.kind) {
+    case PrimKind::kControlled:
+    case PrimKind::kSwap:
+      f(p.b);
+      [[fallthrough]];
+    case PrimKind::kClifford1:
+    case PrimKind::kMeasure:
+    case PrimKind::kReset:
+    case PrimKind::kFeedback:
+    case PrimKind::kSweep:
+    case PrimKind::kFrameSign:
+      f(p.a);
+      break;
+    case PrimKind::kObservablePauli:
+      f(p.b);
+      break;
+    case PrimKind::kCorrelated:
+    case PrimKind::kRotation:
+      for (std::size_t k = 0; k < list.size(); k += 2) f(list[k]);
+      break;
+    case PrimKind::kPauli1:
+    case PrimKind::kPauli2:
+    case PrimKind::kHerald:
+    case PrimKind::kLeak:
+    case PrimKind::kLeakPair:
+    case PrimKind::kSeal:
+    case PrimKind::kScramble:
+    case PrimKind::kScramblePartner:
+    case PrimKind::kSpread:
+    case PrimKind::kLeakPauli1:
+    case PrimKind::kLeakPauli2:
+    case PrimKind::kLeakHerald:
+      for (std::uint32_t q : list) f(q);
+      break;
+    case PrimKind::kRecordFlip:
+    case PrimKind::kPad:
+    case PrimKind::kDetector:
+    case PrimKind::kObservable:
+    case PrimKind::kShift:
+    case PrimKind::kRepeat:
+      break;
+  }
+}
+
 /// What becomes of rotations that are no Clifford gates.
 enum class Rotations : std::uint8_t { kRefuse, kKeep };
 /// What becomes of leakage, which is neither a gate nor Pauli noise.

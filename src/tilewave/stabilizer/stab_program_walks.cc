@@ -163,8 +163,9 @@ void for_each_qubit(AnyPrim& p, List list, F f) {
 std::vector<bool> used_qubits(const StabProgram& program) {
   std::vector<bool> used(program.counts.qubits);
   for (const auto& block : program.blocks) {
-    for (const Prim& p : block)
-      for_each_qubit(p, program.list(p), [&](std::uint32_t q) { used[q] = true; });
+    for (const Prim& p : block) {
+      for_each_qubit(program, p, [&](std::uint32_t q) { used[q] = true; });
+    }
   }
   return used;
 }

@@ -6,8 +6,6 @@ namespace {
 class SweepVisitor : public SensitivityVisitor {
  public:
   explicit SweepVisitor(std::uint64_t num_sweep_bits) : flips(num_sweep_bits) {}
-  void noise(const Prim&, const SensitivityWalk&) override {}
-  void coin(const Prim*, std::uint32_t, const SymptomSet&) override {}
   void sweep(const Prim& p, const SensitivityWalk& walk) override {
     toggle(flips[p.b], walk.flips(p.p, p.a));
   }

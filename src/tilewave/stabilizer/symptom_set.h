@@ -126,6 +126,10 @@ struct SetHash {
   std::uint64_t a = 0, b = 0;
   bool operator==(const SetHash&) const = default;
   SetHash operator^(const SetHash& o) const { return {a ^ o.a, b ^ o.b}; }
+  /// For unordered containers.
+  struct Slot {
+    std::size_t operator()(const SetHash& h) const { return h.a; }
+  };
 };
 /// Of the set with `shift` subtracted from what is no observable.
 SetHash hash_of(std::span<const Symptom> set, std::uint64_t shift = 0);

@@ -33,20 +33,6 @@ template <class Product>
     signs[k] ^= static_cast<std::uint8_t>(std::popcount(swaps[0] ^ swaps[1] ^ swaps[2] ^ swaps[3]));
   }
 }
-template <class Product>
-TW_TARGET_AVX512 void products_avx512(std::uint64_t* panel, std::span<const Product> products,
-                                      std::uint8_t* signs) {
-  products_body(panel, products, signs);
-}
-template <class Product>
-TW_TARGET_AVX2 void products_avx2(std::uint64_t* panel, std::span<const Product> products,
-                                  std::uint8_t* signs) {
-  products_body(panel, products, signs);
-}
-template <class Product>
-void products_base(std::uint64_t* panel, std::span<const Product> products, std::uint8_t* signs) {
-  products_body(panel, products, signs);
-}
 
 }  // namespace
 
@@ -90,19 +76,8 @@ void Tableau::flush() {
   if (products_.empty()) return;
   signs_.assign(products_.size(), 0);
   const std::span<const Product> all(products_);
-  for (std::size_t p = 0; p < panels_; ++p) {
-    switch (cpu_level()) {
-      case CpuLevel::kAvx512:
-        products_avx512(panel(p), all, signs_.data());
-        break;
-      case CpuLevel::kAvx2:
-        products_avx2(panel(p), all, signs_.data());
-        break;
-      case CpuLevel::kBase:
-        products_base(panel(p), all, signs_.data());
-        break;
-    }
-  }
+  for (std::size_t p = 0; p < panels_; ++p)
+    ForThisCpu<products_body<Product>>::call(panel(p), all, signs_.data());
   // The signs depend on their order.
   auto next = turns_.begin();
   for (std::uint32_t k = 0; k <= products_.size(); ++k) {

@@ -237,14 +237,6 @@ struct BlockRows {
     }
   }
 }
-TW_TARGET_AVX512 void collapse_avx512(Columns& t, std::size_t num, bool last) {
-  collapse_body(t, num, last);
-}
-TW_TARGET_AVX2 void collapse_avx2(Columns& t, std::size_t num, bool last) {
-  collapse_body(t, num, last);
-}
-void collapse_base(Columns& t, std::size_t num, bool last) { collapse_body(t, num, last); }
-
 // The rows `rows` of U^dagger P U, P = X_q for 2q and Z_q for 2q + 1.
 void rows_of_gates(std::span<const TableauGate> gates, std::span<const std::uint32_t> rows,
                    Columns& t) {
@@ -325,17 +317,7 @@ void Tableau::collapse_z(std::span<const std::uint32_t> qubits, bool last) {
       transpose_rows(square.data(), kChunkRows, 4, 256, reinterpret_cast<std::uint8_t*>(to), 64);
     });
   }
-  switch (cpu_level()) {
-    case CpuLevel::kAvx512:
-      collapse_avx512(t, num, last);
-      break;
-    case CpuLevel::kAvx2:
-      collapse_avx2(t, num, last);
-      break;
-    case CpuLevel::kBase:
-      collapse_base(t, num, last);
-      break;
-  }
+  ForThisCpu<collapse_body>::call(t, num, last);
   for (std::size_t r = 0; r < t.rows; ++r) {
     phase_[places[r]] =
         static_cast<std::uint8_t>(get(t.low.data(), r) | (get(t.high.data(), r) << 1));

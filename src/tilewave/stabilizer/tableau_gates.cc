@@ -26,13 +26,6 @@ struct LaneMachine {
 [[gnu::always_inline]] inline void run_body(std::span<const TableauGate> gates, LaneMachine m) {
   for (const TableauGate& gate : gates) tableau_step(m, gate);
 }
-TW_TARGET_AVX512 void run_avx512(std::span<const TableauGate> gates, LaneMachine m) {
-  run_body(gates, m);
-}
-TW_TARGET_AVX2 void run_avx2(std::span<const TableauGate> gates, LaneMachine m) {
-  run_body(gates, m);
-}
-void run_base(std::span<const TableauGate> gates, LaneMachine m) { run_body(gates, m); }
 
 }  // namespace
 
@@ -50,15 +43,7 @@ std::vector<TableauGate> inverse(std::span<const TableauGate> gates) {
 
 void conjugate(std::span<const TableauGate> gates, PauliLanes* x, PauliLanes* z, PauliLanes& low,
                PauliLanes& high) {
-  const LaneMachine machine{x, z, {low, high}};
-  switch (cpu_level()) {
-    case CpuLevel::kAvx512:
-      return run_avx512(gates, machine);
-    case CpuLevel::kAvx2:
-      return run_avx2(gates, machine);
-    case CpuLevel::kBase:
-      return run_base(gates, machine);
-  }
+  ForThisCpu<run_body>::call(gates, {x, z, {low, high}});
 }
 
 }  // namespace tilewave::stabilizer

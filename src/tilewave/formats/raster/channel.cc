@@ -2,7 +2,6 @@
 #include <cstring>
 #include <utility>
 
-#include "tilewave/base/error.h"
 #include "tilewave/formats/raster/file.h"
 
 namespace tilewave::formats::detail {

@@ -84,10 +84,8 @@ struct Node {
            comma_list(own) + ")");
     }
   }
-  /// Of a key that may be left out.
-  double probability_or(const char* key, double otherwise) const {
-    return has(key) ? at(key, "").probability() : otherwise;
-  }
+  /// Of a key; 0 where it is left out.
+  double probability_of(const char* key) const { return has(key) ? at(key, "").probability() : 0; }
 };
 
 // ---- channels ----
@@ -182,14 +180,14 @@ Channel read_relaxation(const Node& n) {
   if (b > 2 * a * (1 + 1e-12)) {
     t2.fail("is " + nine_digits(b) + ": it can be at most twice t1, which is " + nine_digits(a));
   }
-  const double excited = n.probability_or("excited", 0);
+  const double excited = n.probability_of("excited");
   return circuit::thermal_relaxation(a, std::min(b, 2 * a), time, excited);
 }
 
 Channel read_reset(const Node& n) {
   check_channel_keys(n, {"p0", "p1"});
   if (!n.has("p0") && !n.has("p1")) n.fail("needs \"p0\" or \"p1\": probabilities of a reset");
-  const double p0 = n.probability_or("p0", 0), p1 = n.probability_or("p1", 0);
+  const double p0 = n.probability_of("p0"), p1 = n.probability_of("p1");
   if (p0 + p1 > 1 + kTolerance) n.fail("p0 and p1 sum to " + nine_digits(p0 + p1) + ": at most 1");
   return circuit::reset_channel(p0, std::min(p1, 1 - p0));
 }
@@ -422,8 +420,8 @@ circuit::ReadoutRule read_readout(const Node& n) {
   }
   if (!n.has("p1_given_0") && !n.has("p0_given_1"))
     n.fail("needs \"p1_given_0\" and \"p0_given_1\", or \"matrix\"");
-  rule.error.p1_given_0 = n.probability_or("p1_given_0", 0);
-  rule.error.p0_given_1 = n.probability_or("p0_given_1", 0);
+  rule.error.p1_given_0 = n.probability_of("p1_given_0");
+  rule.error.p0_given_1 = n.probability_of("p0_given_1");
   return rule;
 }
 

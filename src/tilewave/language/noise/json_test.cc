@@ -149,7 +149,7 @@ TEST(NoiseJson, BadModelsGetOneErrorWithTheirPlace) {
        "readout[0].matrix[0]: sums to 1.1: it must sum to 1"},
   };
   for (const auto& c : cases) {
-    EXPECT_NE(c.found.find(c.wanted), std::string::npos) << c.found << "\n  wanted: " << c.wanted;
+    EXPECT_TRUE(has(c.found, c.wanted));
   }
   // one key in several objects is no repetition, and long words do not fill the screen
   EXPECT_EQ(
@@ -177,11 +177,9 @@ TEST(NoiseJson, QubitsTheCircuitDoesNotHaveAreNamedWithTheirRule) {
       circuit::readout_errors(model, 2);
       ADD_FAILURE() << "no error for " << body;
     } catch (const Error& error) {
-      EXPECT_NE(std::string(error.what())
-                    .find("[0]: qubit 5 does not exist: the circuit has "
-                          "qubits 0 to 1"),
-                std::string::npos)
-          << error.what();
+      EXPECT_TRUE(has(std::string(error.what()),
+                      "[0]: qubit 5 does not exist: the circuit has "
+                      "qubits 0 to 1"));
     }
   }
 }

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <filesystem>
 #include <fstream>
 
@@ -59,7 +58,7 @@ TEST_F(SourceFilesTest, files_lie_beside_the_one_that_includes_them) {
                                                   folder_ + "/sub/a.inc", folder_ + "/sub/b.inc"}));
     write("sub/c.inc", "qreg s[2];\nx s[7];");
     const std::string found = error(head + "include \"sub/c.inc\";");
-    EXPECT_NE(found.find("/sub/c.inc:2:5: index 7 is out of range"), std::string::npos) << found;
+    EXPECT_TRUE(has(found, "/sub/c.inc:2:5: index 7 is out of range"));
   }
 }
 
@@ -67,13 +66,12 @@ TEST_F(SourceFilesTest, only_files_can_be_included) {
   ASSERT_EQ(::mkfifo((folder_ + "/pipe").c_str(), 0600), 0);
   for (const std::string& head : kHeads) {
     for (const std::string name : {"/dev/zero", "/dev/stdin", "pipe", "/dev/null"}) {
-      EXPECT_NE(error(head + "include \"" + name + "\"; qreg q[1];")
-                    .find(": only a file can be included, not a device or the standard input"),
-                std::string::npos)
+      EXPECT_TRUE(has(error(head + "include \"" + name + "\"; qreg q[1];"),
+                      ": only a file can be included, not a device or the standard input"))
           << name;
     }
-    EXPECT_NE(error(head + "include \"/tmp\";").find("it is a directory"), std::string::npos);
-    EXPECT_NE(error(head + "include \"nowhere\";").find("No such file"), std::string::npos);
+    EXPECT_TRUE(has(error(head + "include \"/tmp\";"), "it is a directory"));
+    EXPECT_TRUE(has(error(head + "include \"nowhere\";"), "No such file"));
   }
   for (const std::string& head : kHeads) {
     expect_error([&] { parse_circuit(head + "include \"-\"; qreg q[1];", "<stdin>"); },
@@ -90,9 +88,8 @@ TEST_F(SourceFilesTest, a_library_is_read_once) {
               "include \"qelib1.inc\"; qreg q[2]; mine q[0]; ZZ q[0], q[1]; U1q(0.1, 0.2) q[0];"),
         "no error");
     // what a program defines itself is defined twice in any case
-    EXPECT_NE(
-        error(head + "include \"hqslib1.inc\"; gate ZZ a, b { cx a, b; } qreg q[2];").find("ZZ"),
-        std::string::npos);
+    EXPECT_TRUE(
+        has(error(head + "include \"hqslib1.inc\"; gate ZZ a, b { cx a, b; } qreg q[2];"), "ZZ"));
   }
   const circuit::Circuit c = parse_circuit(
       kHeads[0] + "include \"hqslib1.inc\"; include \"hqslib1.inc\"; qreg q[2]; ZZ q[0], q[1];",
@@ -110,8 +107,8 @@ TEST_F(SourceFilesTest, what_does_not_fit_memory_is_no_fault_of_the_input) {
     write("main.qasm", head + "\ninclude \"large.inc\"; qreg q[1];");
     const std::string message =
         error_of([&] { read_circuit_file(folder_ + "/main.qasm"); }, ExitCode::kResources);
-    EXPECT_NE(message.find("/main.qasm:3:9: "), std::string::npos) << head << message;
-    EXPECT_NE(message.find("does not fit this machine's memory"), std::string::npos) << message;
+    EXPECT_TRUE(has(message, "/main.qasm:3:9: ")) << head;
+    EXPECT_TRUE(has(message, "does not fit this machine's memory"));
   }
 }
 
@@ -130,10 +127,9 @@ TEST_F(SourceFilesTest, includes_that_multiply_are_refused_at_once) {
     }
     write("f15.inc", "// nothing\n");
     const std::string found = error(head + "include \"f0.inc\"; qreg q[1];");
-    EXPECT_NE(found.find("the program includes more than 4096 files"), std::string::npos) << found;
+    EXPECT_TRUE(has(found, "the program includes more than 4096 files"));
     write("own.inc", "include \"own.inc\";");
-    EXPECT_NE(error(head + "include \"own.inc\";").find("include each other more than 16 deep"),
-              std::string::npos);
+    EXPECT_TRUE(has(error(head + "include \"own.inc\";"), "include each other more than 16 deep"));
   }
 }
 

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "tilewave/base/error.h"
 #include "tilewave/base/thrown_test.h"
 #include "tilewave/language/circuit_file.h"
 

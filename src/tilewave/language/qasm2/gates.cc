@@ -5,10 +5,7 @@
 
 namespace tilewave::language::qasm2 {
 
-bool is_keyword(std::string_view name) {
-  const auto words = keywords();
-  return std::find(words.begin(), words.end(), name) != words.end();
-}
+bool is_keyword(std::string_view name) { return contains(keywords(), name); }
 
 std::span<const std::string_view> keywords() {
   static constexpr std::string_view kKeywords[] = {

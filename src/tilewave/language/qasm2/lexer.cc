@@ -5,38 +5,13 @@
 namespace tilewave::language::qasm2 {
 namespace {
 
-TokenKind punctuation(char c) {
-  switch (c) {
-    case ';':
-      return TokenKind::kSemicolon;
-    case ',':
-      return TokenKind::kComma;
-    case '(':
-      return TokenKind::kLeftParen;
-    case ')':
-      return TokenKind::kRightParen;
-    case '[':
-      return TokenKind::kLeftBracket;
-    case ']':
-      return TokenKind::kRightBracket;
-    case '{':
-      return TokenKind::kLeftBrace;
-    case '}':
-      return TokenKind::kRightBrace;
-    case '+':
-      return TokenKind::kPlus;
-    case '-':
-      return TokenKind::kMinus;
-    case '*':
-      return TokenKind::kStar;
-    case '/':
-      return TokenKind::kSlash;
-    case '^':
-      return TokenKind::kCaret;
-    default:
-      return TokenKind::kEnd;
-  }
-}
+constexpr auto kPunctuation = [] {
+  std::array<TokenKind, 128> kinds{};  // kEnd: none
+  int kind = static_cast<int>(TokenKind::kSemicolon);
+  for (const char c : {';', ',', '(', ')', '[', ']', '{', '}', '+', '-', '*', '/', '^'})
+    kinds[static_cast<std::size_t>(c)] = static_cast<TokenKind>(kind++);
+  return kinds;
+}();
 
 }  // namespace
 
@@ -68,7 +43,9 @@ void Lexer::advance() {
   } else if (c == '=' && cursor_.peek(1) == '=') {
     token_.kind = TokenKind::kEqual, length = 2;
   } else {
-    token_.kind = punctuation(c);
+    token_.kind = static_cast<unsigned char>(c) < kPunctuation.size()
+                      ? kPunctuation[static_cast<std::size_t>(c)]
+                      : TokenKind::kEnd;
     if (token_.kind == TokenKind::kEnd) {
       const bool printable = c >= 0x21 && c <= 0x7E;
       const std::string problem =

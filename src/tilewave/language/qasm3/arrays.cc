@@ -146,13 +146,11 @@ void Interpreter::fill_array(const Variable& array, const Expr& from, std::uint3
   array_values(array, 0, from, values);
   std::deque<Memory::Keep> keeps;
   for (Value& v : values) keeps.emplace_back(memory_, v);
-  try {
+  guarded(from.at, [&] {
     for (std::size_t k = 0; k < values.size(); ++k) {
       memory_.assign(*(*elements)[k], values[k], line);
     }
-  } catch (const ValueError& error) {
-    fail(from.at, error.problem);
-  }
+  });
 }
 
 // The values for the dimensions from `dim` on.

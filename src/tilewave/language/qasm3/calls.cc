@@ -184,11 +184,9 @@ Interpreter::Angles Interpreter::angles(const std::vector<ExprPtr>& args) {
     Value v = evaluate(*a);
     note_lost_fraction();
     if (v.base == Base::kDuration) fail(a->at, "a time is no angle");
-    try {
-      v = cast(v, v.is_real() ? v.base : Base::kAngle, v.is_real() ? v.width : 0);
-    } catch (const ValueError& error) {
-      fail(a->at, error.problem);
-    }
+    v = guarded(a->at, [&] {
+      return cast(v, v.is_real() ? v.base : Base::kAngle, v.is_real() ? v.width : 0);
+    });
     const bool same = v.is_same();
     out.numbers.push_back(same ? v.cells[0].d : 0);
     if (same) continue;
@@ -254,10 +252,7 @@ void Interpreter::apply_definition(const Token& at, const Definition& d,
   in_gate_ = true;
   const std::size_t frame = memory_.push_frame();
   for (std::size_t k = 0; k < params.size(); ++k) {
-    Variable v;
-    v.base = Base::kAngle, v.width = 0, v.is_const = true;
-    v.value = cast(params[k], Base::kAngle, 0);
-    memory_.declare(d.params[k].name.text, std::move(v));
+    memory_.declare(d.params[k].name.text, cast(params[k], Base::kAngle, 0), true);
   }
   for (std::size_t k = 0; k < qubits.size(); ++k) {
     Variable v;
@@ -340,11 +335,7 @@ void Interpreter::fail_twice(const Token& at, const Stmt& s) const {
 void Interpreter::call(const Stmt& s) {
   const bool is_subroutine = !subroutines_.empty() && subroutines_.count(s.name.text) > 0;
   if (is_subroutine && s.operands.empty() && s.modifiers.empty()) {
-    try {
-      call_subroutine(s.name, s.args);
-    } catch (const ValueError& error) {
-      fail(s.name, error.problem);
-    }
+    guarded(s.name, [&] { call_subroutine(s.name, s.args); });
     return;
   }
   if (is_subroutine) fail_no_gate(s.name);

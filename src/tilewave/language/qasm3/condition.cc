@@ -64,18 +64,6 @@ std::int32_t add_test(const Test& test, ClassicalExpr& e) {
 
 }  // namespace
 
-std::int32_t add_index(const std::vector<circuit::Clbit>& bits, ClassicalExpr& e) {
-  constexpr auto kUint = ClassicalType::kUint;
-  std::int32_t index = -1;
-  for (std::size_t j = 0; j < bits.size(); ++j) {
-    const std::int32_t one = add_node(e, ClassicalOp::kCast, kUint, e.bits(bits[j], 1));
-    const std::int32_t shifted =
-        j == 0 ? one : add_node(e, ClassicalOp::kShiftLeft, kUint, one, word(e, j));
-    index = j == 0 ? shifted : add_node(e, ClassicalOp::kBitOr, kUint, index, shifted);
-  }
-  return index;
-}
-
 // Bit (index % 64) of word (index / 64) of the table.
 std::int32_t add_table(const Test& test, ClassicalExpr& e) {
   constexpr auto kUint = ClassicalType::kUint;

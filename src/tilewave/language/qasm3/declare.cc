@@ -88,45 +88,32 @@ void Interpreter::declare_bits(const Stmt& s) {
     memory_.grow();
     for (std::uint32_t k = 0; k < n; ++k) v.wires.push_back(first + k);
   } else {
-    try {
-      v.wires = memory_.hidden_bits(n);
-    } catch (const ValueError& error) {
-      fail(s.name, error.problem);
-    }
+    v.wires = guarded(s.name, [&] { return memory_.hidden_bits(n); });
   }
   Variable& kept = memory_.declare(name, std::move(v));
   if (start) {
-    Expr target;
-    target.kind = ExprKind::kName, target.at = s.name, target.op = name;
-    store(target, *start, s.at.line, s.value.get());
+    store(*make_expr(ExprKind::kName, s.name, name), *start, s.at.line, s.value.get());
   } else if (s.value) {
     measure(s.value->at, *s.value->args[0], {kept.wires, false, kept.is_array});
   }
 }
 
 void Interpreter::declare_value(const Stmt& s) {
-  Variable v;
-  v.base = s.type.base;
-  v.width = width_of(s.type);
-  v.is_const = s.op == "const";
-  if (v.is_const && !s.value) fail(s.name, "a constant needs a value");
-  v.value = Value::zero(v.base, v.width);
+  Value v = Value::zero(s.type.base, width_of(s.type));
+  const bool is_const = s.op == "const";
+  if (is_const && !s.value) fail(s.name, "a constant needs a value");
   if (s.value) {
     lost_.reset();
     const Value value = evaluate(*s.value);
-    if (v.is_const && !value.is_known()) {
+    if (is_const && !value.is_known()) {
       fail(s.value->at, "a constant cannot depend on a measurement");
     }
     check_fits(*s.value, value, v.base, v.width);
-    try {
-      v.value = cast(value, v.base, v.width, [this] { return reach(); });
-      memory_.compute_here(v.value, s.at.line);
-    } catch (const ValueError& error) {
-      fail(s.value->at, error.problem);
-    }
-    if (v.value.is_real()) note_lost_fraction();
+    v = cast_at(s.value->at, value, v.base, v.width);
+    guarded(s.value->at, [&] { memory_.compute_here(v, s.at.line); });
+    if (v.is_real()) note_lost_fraction();
   }
-  memory_.declare(s.name.text, std::move(v));
+  memory_.declare(s.name.text, std::move(v), is_const);
 }
 
 void Interpreter::declare_input(const Stmt& s) {
@@ -140,12 +127,8 @@ void Interpreter::declare_input(const Stmt& s) {
       (s.type.base == Base::kFloat || s.type.base == Base::kAngle)) {
     const circuit::Clbit first = memory_.hidden_bits(64)[0];
     parameters_.push_back({name, first});
-    Variable v;
-    v.is_const = true;
-    v.base = s.type.base;
-    v.width = s.type.base == Base::kFloat ? width_of(s.type) : 0;
-    v.value = stored(v.base, v.width, first);
-    memory_.declare(s.name.text, std::move(v));
+    const int width = s.type.base == Base::kFloat ? width_of(s.type) : 0;
+    memory_.declare(s.name.text, stored(s.type.base, width, first), true);
     return;
   }
   if (given == inputs_.end()) {
@@ -153,16 +136,12 @@ void Interpreter::declare_input(const Stmt& s) {
                          is_register ? "=<bits>" : "=<number>"}));
   }
   used_inputs_.insert(name);
-  Variable v;
-  v.is_const = true;
-  v.base = s.type.base;
-  v.width = width_of(s.type);
+  const int width = width_of(s.type);
   try {
-    v.value = read_input(given->second, v.base, v.width, is_register);
+    memory_.declare(s.name.text, read_input(given->second, s.type.base, width, is_register), true);
   } catch (const ValueError& error) {
     fail(s.name, concat({"input '", name, "' ", error.problem, ", not '", given->second, "'"}));
   }
-  memory_.declare(s.name.text, std::move(v));
 }
 
 void Interpreter::alias(const Stmt& s) {

@@ -159,11 +159,9 @@ ExprPtr Interpreter::with_kept_indices(const ExprPtr& e, bool& depends) {
 // A variable that holds what the expression is now.
 ExprPtr Interpreter::with_kept_value(const ExprPtr& e, bool& depends) {
   if (e->kind == ExprKind::kInteger) return e;
-  Variable v;
-  v.value = evaluate(*e);
-  if (v.value.is_real() || v.value.is_turns()) fail(e->at, "an index must be an integer");
-  depends |= !v.value.is_same();
-  v.base = v.value.base, v.width = v.value.width;
+  Value v = evaluate(*e);
+  if (v.is_real() || v.is_turns()) fail(e->at, "an index must be an integer");
+  depends |= !v.is_same();
   texts_.push_back(concat({" index ", std::to_string(texts_.size())}));
   memory_.declare(texts_.back(), std::move(v));
   return make_expr(ExprKind::kName, e->at, texts_.back());
@@ -334,24 +332,17 @@ void Interpreter::call_in_cases(const Stmt& s, const Gate& gate, const Angles& p
 
 // A call whose qubits depend on measurements: in each case a call of its own.
 Value Interpreter::call_subroutine(const Token& at, const std::vector<ExprPtr>& args) {
-  std::vector<const Expr*> operands;
-  for (const ExprPtr& e : args) {
-    if (is_qubits(*e)) operands.push_back(e.get());
-  }
   Dependents found;
-  for (const Expr* e : operands) find_dependent(*e, found);
+  for (const ExprPtr& e : args) {
+    if (is_qubits(*e)) find_dependent(*e, found);
+  }
   if (found.list.empty()) return call_once(at, args);
   const TypeName& type = subroutines_.at(at.text)->result;
-  Variable v;
-  if (type.base != Base::kVoid) {
-    v.base = type.base;
-    v.width = width_of(type);
-    v.value = Value::zero(v.base, v.width);
-  }
-  memory_.declare(kResult, std::move(v));
+  const bool has_value = type.base != Base::kVoid;
+  memory_.declare(kResult, has_value ? Value::zero(type.base, width_of(type)) : Value());
   run_cases(found, at.line, [&] {
     const Value out = call_once(at, args);
-    if (type.base != Base::kVoid) memory_.assign(*memory_.find(kResult), out, at.line);
+    if (has_value) memory_.assign(*memory_.find(kResult), out, at.line);
   });
   return memory_.find(kResult)->value;
 }

@@ -34,11 +34,7 @@ std::optional<double> constant(std::string_view name) {
 }
 
 Value Interpreter::evaluate(const Expr& e) {
-  try {
-    return evaluate_unguarded(e);
-  } catch (const ValueError& error) {
-    fail(e.at, error.problem);
-  }
+  return guarded(e.at, [&] { return evaluate_unguarded(e); });
 }
 
 Value Interpreter::evaluate_unguarded(const Expr& e) {
@@ -140,11 +136,7 @@ Value Interpreter::operate(const Token& op, Value a, const Value& b) {
                            std::to_string(x), ".0 / ", std::to_string(y), " for the fraction"})};
     }
   }
-  try {
-    return binary(op.text, std::move(a), b, [this] { return reach(); });
-  } catch (const ValueError& error) {
-    fail(op, error.problem);
-  }
+  return guarded(op, [&] { return binary(op.text, std::move(a), b, [this] { return reach(); }); });
 }
 
 Reach Interpreter::reach() const {
@@ -297,17 +289,7 @@ std::optional<Term> Interpreter::comparison(const Expr& e) {
 
 std::optional<Term> Interpreter::condition(const Expr& e, bool& value) {
   if (auto term = comparison(e)) return term;
-  Value v;
-  try {
-    v = truth(evaluate(e));
-  } catch (const ValueError& error) {
-    fail(e.at, error.problem);
-  }
-  if (v.is_same()) {
-    value = v.cells[0].i != 0;
-    return std::nullopt;
-  }
-  return Memory::term_of(std::move(v));
+  return Memory::term_of(guarded(e.at, [&] { return truth(evaluate(e)); }), value);
 }
 
 void Interpreter::fail(const Token& at, const std::string& problem) const {

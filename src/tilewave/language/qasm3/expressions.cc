@@ -48,9 +48,8 @@ double picoseconds(std::string_view text) {
 
 ExprPtr Parser::value() {
   if (!lexer_.token().is_word("measure")) return expression();
-  auto e = make_expr(ExprKind::kMeasure, lexer_.take());
-  e->args.push_back(postfix());
-  return e;
+  const Token at = lexer_.take();
+  return make_expr(ExprKind::kMeasure, at, {}, {postfix()});
 }
 
 std::vector<ExprPtr> Parser::list(std::string_view close) {
@@ -67,6 +66,13 @@ std::vector<ExprPtr> Parser::list(std::string_view close) {
 ExprPtr Parser::expression() {
   const Depth deeper(*this);
   return binary(0);
+}
+
+ExprPtr Parser::enclosed(std::string_view open, std::string_view close) {
+  lexer_.expect(open);
+  ExprPtr inside = expression();
+  lexer_.expect(close);
+  return inside;
 }
 
 // Operators of `level` and tighter; those of one level from the left and in one node, so that the
@@ -96,9 +102,7 @@ ExprPtr Parser::unary() {
     lexer_.advance();
     ExprPtr operand = unary();
     if (op.text == "+") return operand;
-    auto e = make_expr(ExprKind::kUnary, op, op.text);
-    e->args = {operand};
-    return e;
+    return make_expr(ExprKind::kUnary, op, op.text, {operand});
   }
   ExprPtr a = postfix();
   if (!lexer_.token().is("**")) return a;
@@ -125,9 +129,7 @@ ExprPtr Parser::indexed(ExprPtr a) {
   list_of(
       [&] {
         if (++count > kMaxIndices) lexer_.fail(lexer_.token(), "more than 64 indices");
-        auto e = make_expr(ExprKind::kIndex, at);
-        e->args = {std::move(a), set_or_range()};
-        a = e;
+        a = make_expr(ExprKind::kIndex, at, {}, {a, set_or_range()});
       },
       [&] { return lexer_.token().is(']'); });
   lexer_.expect("]");
@@ -144,9 +146,8 @@ ExprPtr Parser::index() {
 
 ExprPtr Parser::set_or_range() {
   if (lexer_.token().is('{')) {
-    auto e = make_expr(ExprKind::kSet, lexer_.take());
-    e->args = list("}");
-    return e;
+    const Token brace = lexer_.take();
+    return make_expr(ExprKind::kSet, brace, {}, list("}"));
   }
   const Token at = lexer_.token();
   ExprPtr parts[3];
@@ -160,22 +161,13 @@ ExprPtr Parser::set_or_range() {
     }
     ++count;
   }
-  auto e = make_expr(ExprKind::kRange, at);
-  if (count == 3) {
-    e->args = {parts[0], parts[1], parts[2]};
-  } else {
-    e->args = {parts[0], nullptr, parts[1]};
-  }
-  return e;
+  if (count == 2) std::swap(parts[1], parts[2]);  // without a step
+  return make_expr(ExprKind::kRange, at, {}, {parts[0], parts[1], parts[2]});
 }
 
 ExprPtr Parser::primary() {
   const Token t = lexer_.token();
-  if (lexer_.accept("(")) {
-    ExprPtr inner = expression();
-    lexer_.expect(")");
-    return inner;
-  }
+  if (t.is('(')) return enclosed("(", ")");
   if (t.kind == TokenKind::kTiming) {
     lexer_.advance();
     auto e = make_expr(ExprKind::kTime, t);
@@ -227,25 +219,17 @@ ExprPtr Parser::primary() {
     e->integer = t.text == "true";
     return e;
   }
-  if (t.text == "measure") {
-    auto e = make_expr(ExprKind::kMeasure, t);
-    e->args.push_back(postfix());
-    return e;
-  }
+  if (t.text == "measure") return make_expr(ExprKind::kMeasure, t, {}, {postfix()});
   check_is_read(t);
   if (base_of(t.text) != Base::kVoid) {
     if (base_of(t.text) == Base::kDuration) lexer_.fail(t, "nothing can be cast to a duration");
     auto e = make_expr(ExprKind::kCast, t);
     e->type = type(t);
-    lexer_.expect("(");
-    e->args.push_back(expression());
-    lexer_.expect(")");
+    e->args = {enclosed("(", ")")};
     return e;
   }
   if (!lexer_.accept("(")) return make_expr(ExprKind::kName, t, t.text);
-  auto e = make_expr(ExprKind::kCall, t, t.text);
-  e->args = list(")");
-  return e;
+  return make_expr(ExprKind::kCall, t, t.text, list(")"));
 }
 
 }  // namespace tilewave::language::qasm3

@@ -99,19 +99,14 @@ Interpreter::Flow Interpreter::execute(const Stmt& s) {
       const Expr& from = *s.operands[0];
       const Expr& target = s.args.empty() ? from : *s.args[0];
       if (!s.args.empty() && !is_bits(target)) {  // a bit of an integer or an angle
-        Expr result;
-        result.kind = ExprKind::kMeasure, result.at = s.at, result.args = {s.operands[0]};
-        store(target, evaluate(result), s.at.line);
+        store(target, evaluate(*make_expr(ExprKind::kMeasure, s.at, {}, {s.operands[0]})),
+              s.at.line);
         return Flow::kNext;
       }
       for_each_case({&from, &target}, s.at.line, [&] {
         Wires to = wires(target);
         if (s.args.empty()) {
-          try {
-            to.ids = memory_.hidden_bits(qubits(from).ids.size());
-          } catch (const ValueError& error) {
-            fail(s.at, error.problem);
-          }
+          to.ids = guarded(s.at, [&] { return memory_.hidden_bits(qubits(from).ids.size()); });
           to.quantum = false;
         }
         if (to.quantum) fail(target.at, "this is a qubit, a classical bit is needed");
@@ -212,15 +207,13 @@ Interpreter::Flow Interpreter::return_statement(const Stmt& s) {
   }
   Variable* result = memory_.find(kReturned);
   TW_CHECK(result, "a return under a condition has its bit");
-  try {
+  guarded(s.value ? s.value->at : s.at, [&] {
     if (s.value) {
       const Value value = evaluate(*s.value);
       if (Variable* v = memory_.find(kReturnValue)) memory_.assign(*v, value, s.at.line);
     }
     memory_.write({static_cast<std::uint32_t>(call_.returned)}, Value::boolean(true), s.at.line);
-  } catch (const ValueError& error) {
-    fail(s.value ? s.value->at : s.at, error.problem);
-  }
+  });
   ++call_.changes;
   return Flow::kNext;
 }
@@ -246,11 +239,9 @@ void Interpreter::measure(const Token& at, const Expr& from, const Wires& to) {
                        " (declare them with one size, or index the longer side)"}));
     }
     charge_operations(at, q.ids.size());
-    try {
+    guarded(at, [&] {
       for (std::size_t k = 0; k < q.ids.size(); ++k) memory_.measure(q.ids[k], to.ids[k], at.line);
-    } catch (const ValueError& error) {
-      fail(at, error.problem);
-    }
+    });
   });
 }
 
@@ -283,9 +274,8 @@ void Interpreter::assign(const Stmt& s) {
 }
 
 void Interpreter::check_is_variable(const Variable& v, const Expr& target) const {
-  const Expr* root = &target;
-  while (root->kind == ExprKind::kIndex) root = root->args[0].get();
-  if (v.is_const) fail(root->at, concat({"'", root->op, "' is constant"}));
+  const Expr& root = without_indices(target);
+  if (v.is_const) fail(root.at, concat({"'", root.op, "' is constant"}));
 }
 
 void Interpreter::check_fits(const Expr& e, const Value& v, Base base, int width) {
@@ -327,7 +317,7 @@ void Interpreter::store(const Expr& target, const Value& given_value, std::uint3
                         const Expr* from) {
   Value value = given_value;
   const Memory::Keep keep(memory_, value);
-  try {
+  guarded(target.at, [&] {
     const ArrayPart part = array_part(target);
     if (part.array) check_is_variable(*part.array, target);
     if (part.array && part.indices.size() == part.array->dims.size()) {
@@ -347,8 +337,7 @@ void Interpreter::store(const Expr& target, const Value& given_value, std::uint3
         memory_.write(to.ids, cast(value, Base::kBit, n), line);
       });
     }
-    const Expr* root = &target;
-    while (root->kind == ExprKind::kIndex) root = root->args[0].get();
+    const Expr* const root = &without_indices(target);
     Variable* v = memory_.find(root->op);
     if (!v) fail_unknown(root->at, "name");
     check_is_variable(*v, target);
@@ -391,9 +380,7 @@ void Interpreter::store(const Expr& target, const Value& given_value, std::uint3
       bits = binary("|", binary("&", cast(bits, Base::kUint, 64), hole), binary("<<", one, at));
     }
     memory_.assign(*v, relabel(cast(bits, Base::kUint, v->width), Base::kBit), line);
-  } catch (const ValueError& error) {
-    fail(target.at, error.problem);
-  }
+  });
 }
 
 // The arms of if ... else if ... else: each under its own condition and those before it turned

@@ -304,6 +304,18 @@ class Interpreter {
   int width_of(const TypeName& type, int otherwise);
 
   [[noreturn]] void fail(const Token& at, const std::string& problem) const;
+  /// What f gives; a ValueError of it is an error at this place.
+  template <class F>
+  auto guarded(const Token& at, const F& f) const {
+    try {
+      return f();
+    } catch (const ValueError& error) {
+      fail(at, error.problem);
+    }
+  }
+  Value cast_at(const Token& at, const Value& v, Base base, int width) const {
+    return guarded(at, [&] { return cast(v, base, width, [this] { return reach(); }); });
+  }
   /// `more`: names that are known beside those of the memory.
   [[noreturn]] void fail_unknown(const Token& name, const char* what,
                                  const std::vector<std::string_view>& more = {});

@@ -1,49 +1,39 @@
 #include "tilewave/language/qasm3/lexer.h"
 
 #include <algorithm>
+#include <array>
 
 #include "tilewave/base/concat.h"
 
 namespace tilewave::language::qasm3 {
 namespace {
 
+// How punctuation may go on behind its first character.
+enum class Follow : std::uint8_t { kNothing, kAlone, kEquals, kArrow, kTwice, kTwiceEquals };
+
+constexpr auto kFollow = [] {
+  std::array<Follow, 128> table{};
+  const auto set = [&](std::string_view characters, Follow follow) {
+    for (const char c : characters) table[static_cast<std::size_t>(c)] = follow;
+  };
+  set(";,()[]{}:@.#", Follow::kAlone);
+  set("=!/%^~", Follow::kEquals);
+  set("-", Follow::kArrow);
+  set("+&|", Follow::kTwice);
+  set("*<>", Follow::kTwiceEquals);
+  return table;
+}();
+
 // The length of the punctuation at the cursor; 0 where none stands.
 std::size_t punctuation(const TextCursor& cursor) {
   const char a = cursor.peek(), b = cursor.peek(1);
-  switch (a) {
-    case ';':
-    case ',':
-    case '(':
-    case ')':
-    case '[':
-    case ']':
-    case '{':
-    case '}':
-    case ':':
-    case '@':
-    case '.':
-    case '#':
-      return 1;
-    case '=':
-    case '!':
-    case '/':
-    case '%':
-    case '^':
-    case '~':
-      return b == '=' ? 2 : 1;
-    case '-':
-      return b == '>' || b == '=' ? 2 : 1;
-    case '+':
-    case '&':
-    case '|':
-      return b == a || b == '=' ? 2 : 1;
-    case '*':
-    case '<':
-    case '>':
-      return b == a ? (cursor.peek(2) == '=' ? 3 : 2) : b == '=' ? 2 : 1;
-    default:
-      return 0;
-  }
+  const auto index = static_cast<unsigned char>(a);
+  const Follow follow = index < kFollow.size() ? kFollow[index] : Follow::kNothing;
+  if (follow <= Follow::kAlone) return follow == Follow::kAlone ? 1 : 0;
+  if (follow == Follow::kTwiceEquals && b == a) return cursor.peek(2) == '=' ? 3 : 2;
+  const bool goes_on =
+      b == '=' || (follow == Follow::kArrow && b == '>') || (follow == Follow::kTwice && b == a);
+  return goes_on ? 2 : 1;
 }
 
 constexpr std::string_view kUnits[] = {"dt", "ns", "us", "ms", "s", "\xC2\xB5s", "\xCE\xBCs"};

@@ -87,10 +87,10 @@ std::optional<Term> Interpreter::still_here(bool& never) const {
   add(call_.returned);
   never = false;
   if (bits.empty()) return std::nullopt;
-  Value none = binary("==", memory_.read(bits), Value::integer(0));
-  never = none.is_same() && none.cells[0].i == 0;
-  if (none.is_same()) return std::nullopt;
-  return Memory::term_of(std::move(none));
+  bool none = true;
+  auto term = Memory::term_of(binary("==", memory_.read(bits), Value::integer(0)), none);
+  never = !none;
+  return term;
 }
 
 Interpreter::Flow Interpreter::leave(const Stmt& s) {
@@ -100,12 +100,10 @@ Interpreter::Flow Interpreter::leave(const Stmt& s) {
     return s.kind == StmtKind::kBreak ? Flow::kBreak : Flow::kContinue;
   }
   std::int64_t& bit = s.kind == StmtKind::kBreak ? loop.broken : loop.skipped;
-  try {
+  guarded(s.at, [&] {
     if (bit < 0) bit = memory_.hidden_bits(1)[0];
     memory_.write({static_cast<std::uint32_t>(bit)}, Value::boolean(true), s.at.line);
-  } catch (const ValueError& error) {
-    fail(s.at, error.problem);
-  }
+  });
   ++loop.changes;
   return Flow::kNext;
 }
@@ -157,11 +155,7 @@ std::optional<std::deque<Value>> Interpreter::loop_values(const Stmt& s) {
     }
     if (!same) {
       if (real) fail(over.at, "a range of floats must be known before the circuit runs");
-      try {
-        running_for(s, first, step, last);
-      } catch (const ValueError& error) {
-        fail(over.at, error.problem);
-      }
+      guarded(over.at, [&] { running_for(s, first, step, last); });
       return std::nullopt;
     }
     if (real) {
@@ -202,24 +196,15 @@ Interpreter::Flow Interpreter::for_loop(const Stmt& s) {
   loops_.push_back({memory_.terms().size()});
   Flow flow = Flow::kNext;
   const bool has_type = s.type.base != Base::kVoid;
-  const auto type_of = [&](const Value& v) {
-    return has_type ? s.type.base : v.is_real() ? v.base : Base::kInt;
-  };
   for (const Value& value : *values) {
     charge(s.at, 1);
     bool never = false;
     const std::optional<Term> inside = next_turn(s.at.line, never);
     if (never) break;
     memory_.push_scope();
-    Variable v;
-    v.base = type_of(value);
-    v.width = has_type ? width_of(s.type) : default_width(v.base);
-    try {
-      v.value = cast(value, v.base, v.width);
-    } catch (const ValueError& error) {
-      fail(s.value->at, error.problem);
-    }
-    memory_.declare(s.name.text, std::move(v));
+    const Base base = has_type ? s.type.base : value.is_real() ? value.base : Base::kInt;
+    const int width = has_type ? width_of(s.type) : default_width(base);
+    memory_.declare(s.name.text, guarded(s.value->at, [&] { return cast(value, base, width); }));
     if (inside) memory_.push(*inside);
     flow = block(s.body);
     if (inside) memory_.pop();
@@ -236,28 +221,19 @@ Interpreter::Flow Interpreter::running_for(const Stmt& s, Value first, Value ste
   const Base base = s.type.base == Base::kVoid ? Base::kInt : s.type.base;
   const int width = s.type.base == Base::kVoid ? 64 : width_of(s.type);
   memory_.push_scope();
-  const auto declare = [&](std::string_view name, const Value& value) {
-    Variable v;
-    v.value = cast(value, Base::kInt, 64);
-    memory_.declare(name, std::move(v));
-  };
-  declare(kCounter, first), declare(kStep, step), declare(kLast, last);
-  const auto holds = [&](bool& value) -> std::optional<Term> {
+  memory_.declare(kCounter, cast(first, Base::kInt, 64));
+  memory_.declare(kStep, cast(step, Base::kInt, 64));
+  memory_.declare(kLast, cast(last, Base::kInt, 64));
+  const auto holds = [&](bool& value) {
     const Value at = memory_.find(kCounter)->value, by = memory_.find(kStep)->value;
     const Value end = memory_.find(kLast)->value, zero = Value::integer(0);
     const Value up = binary("&&", binary(">", by, zero), binary("<=", at, end));
     const Value down = binary("&&", binary("<", by, zero), binary(">=", at, end));
-    Value more = binary("||", up, down);
-    value = more.is_same() && more.cells[0].i != 0;
-    if (more.is_same()) return std::nullopt;
-    return Memory::term_of(std::move(more));
+    return Memory::term_of(binary("||", up, down), value);
   };
   const auto body = [&] {
     memory_.push_scope();
-    Variable v;
-    v.base = base, v.width = width;
-    v.value = cast(memory_.find(kCounter)->value, base, width);
-    memory_.declare(s.name.text, std::move(v));
+    memory_.declare(s.name.text, cast(memory_.find(kCounter)->value, base, width));
     const Flow flow = block(s.body);
     memory_.pop_scope();
     Variable& counter = *memory_.find(kCounter);
@@ -291,15 +267,13 @@ Interpreter::Flow Interpreter::while_loop(const Stmt& s) {
     bool value = false;
     std::optional<Term> holds = condition(*s.value, value);
     if (holds || (value && had_break)) {
-      try {
+      guarded(s.at, [&] {
         std::vector<std::string_view> written;
         add_written(s.body, written);
         running_loop(
             s, std::move(holds), [&](bool& known) { return condition(*s.value, known); },
             [&] { return block(s.body); }, std::move(written));
-      } catch (const ValueError& error) {
-        fail(s.at, error.problem);
-      }
+      });
       value = false;
     } else if (value) {
       flow = block(s.body);

@@ -42,6 +42,13 @@ Variable& Memory::declare(std::string_view name, Variable v) {
   return scopes_.back().insert_or_assign(name, std::move(v)).first->second;
 }
 
+Variable& Memory::declare(std::string_view name, Value value, bool is_const) {
+  Variable v;
+  v.base = value.base, v.width = value.width, v.is_const = is_const;
+  v.value = std::move(value);
+  return declare(name, std::move(v));
+}
+
 Variable* Memory::find(std::string_view name) {
   for (std::size_t k = scopes_.size(); k-- > frame_;) {
     const auto it = scopes_[k].find(name);
@@ -113,6 +120,12 @@ Term Memory::term_of(Value holds) {
   term.has_value = !holds.is_expr();
   term.value = std::move(holds);
   return term;
+}
+
+std::optional<Term> Memory::term_of(Value holds, bool& value) {
+  if (!holds.is_same()) return term_of(std::move(holds));
+  value = holds.cells[0].i != 0;
+  return std::nullopt;
 }
 
 void Memory::negate(Term& term) {

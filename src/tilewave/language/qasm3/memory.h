@@ -55,6 +55,8 @@ class Memory {
   bool is_global() const { return scopes_.size() == 1; }
   bool declared_here(std::string_view name) const { return scopes_.back().count(name) > 0; }
   Variable& declare(std::string_view name, Variable v);
+  /// A variable of the value's type.
+  Variable& declare(std::string_view name, Value value, bool is_const = false);
   Variable* find(std::string_view name);
   std::vector<std::string_view> names() const;
 
@@ -97,6 +99,8 @@ class Memory {
   /// Joins a condition to the last one, where a table holds both.
   bool join(const Term& term);
   static Term term_of(Value holds);
+  /// The same; none where every case gives the same, and then `value` is set to that.
+  static std::optional<Term> term_of(Value holds, bool& value);
   static void negate(Term& term);
   /// The index for operations that stand here, -1 without conditions.
   std::int32_t condition_index();

@@ -10,6 +10,7 @@
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
 #include "tilewave/circuit/inverse.h"
+#include "tilewave/circuit/listing.h"
 
 namespace tilewave::language::qasm3 {
 namespace {
@@ -151,6 +152,18 @@ void append_all(const Circuit& from, Circuit& to) {
   append_mapped(from, qubits, to);
 }
 
+// The gate under `count` more controls, as a gate of the table where it has one.
+void add_under(GateId gate, std::uint32_t count, std::span<const Qubit> qubits,
+               std::uint64_t values, std::span<const double> params, Circuit& out) {
+  const int controls = static_cast<int>(count) + circuit::gate_info(gate).num_controls;
+  const bool plain = (~values & low_mask(controls)) == 0;
+  if (const auto* row = plain ? circuit::find_controlled(gate, static_cast<int>(count)) : nullptr) {
+    out.add_gate(row->id, qubits, params);
+  } else {
+    out.add_controlled_gate(gate, qubits.first(count), values, qubits.subspan(count), params);
+  }
+}
+
 // The gate under controls, which precede its own qubits; a phase becomes one of the last control.
 void add_controlled_at_run(const Circuit& inner, const Op& op, std::span<const Qubit> qubits,
                            std::uint64_t values, Circuit& out) {
@@ -192,8 +205,7 @@ void append_mapped(const Circuit& from, std::span<const Qubit> qubits, Circuit& 
                     from.matrix(op));
       continue;
     }
-    const auto extra =
-        static_cast<std::size_t>(op.num_controls - circuit::gate_info(op.gate).num_controls);
+    const auto extra = circuit::num_extra_controls(op);
     if (op.kind == OpKind::kRuntimeGate) {
       const auto angles = from.angles(op);
       to.add_runtime_gate(op.gate, all.first(extra), op.control_values, all.subspan(extra),
@@ -232,35 +244,17 @@ Circuit controlled(const Circuit& inner, std::uint32_t count, std::uint64_t valu
     const auto params = inner.params(op);
     if (op.gate == GateId::kGlobalPhase) {
       // A phase where all controls agree: p on one of them under the others.
-      const int last = static_cast<int>(num_controls) - 1;
-      const auto rest = all.first(num_controls - 1);
+      const std::uint32_t last = num_controls - 1;
       if (all_values >> last & 1) {
-        const auto* row = (all_values & low_mask(last)) == low_mask(last)
-                              ? circuit::find_controlled(GateId::kP, last)
-                              : nullptr;
-        if (row) {
-          out.add_gate(row->id, all, params);
-        } else {
-          out.add_controlled_gate(GateId::kP, rest, all_values, all.subspan(num_controls - 1),
-                                  params);
-        }
+        add_under(GateId::kP, last, all, all_values, params, out);
       } else {
-        out.add_matrix(rest, all_values, all.subspan(num_controls - 1),
+        out.add_matrix(all.first(last), all_values, all.subspan(last),
                        {std::polar(1.0, params[0]), 0, 0, 1});
       }
       continue;
     }
     const auto own = static_cast<std::uint32_t>(circuit::gate_info(op.gate).num_controls);
-    const bool plain = (all_values & low_mask(static_cast<int>(num_controls))) ==
-                       low_mask(static_cast<int>(num_controls));
-    const auto* row =
-        plain ? circuit::find_controlled(op.gate, static_cast<int>(num_controls - own)) : nullptr;
-    if (row) {
-      out.add_gate(row->id, all, params);
-    } else {
-      out.add_controlled_gate(op.gate, all.first(num_controls - own), all_values,
-                              all.subspan(num_controls - own), params);
-    }
+    add_under(op.gate, num_controls - own, all, all_values, params, out);
   }
   return out;
 }

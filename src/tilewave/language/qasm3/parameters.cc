@@ -1,4 +1,3 @@
-// See parameters.h.
 #include "tilewave/language/qasm3/parameters.h"
 
 #include <bit>

@@ -102,9 +102,7 @@ Stmt Parser::statement() {
     if_statement(s);
   } else if (w == "while") {
     s.kind = StmtKind::kWhile;
-    lexer_.expect("(");
-    s.value = expression();
-    lexer_.expect(")");
+    s.value = enclosed("(", ")");
     s.body = body("while");
   } else if (w == "for") {
     for_statement(s);
@@ -112,10 +110,7 @@ Stmt Parser::statement() {
     switch_statement(s);
   } else if (w == "box") {
     s.kind = StmtKind::kBlock;
-    if (lexer_.accept("[")) {
-      s.value = expression();
-      lexer_.expect("]");
-    }
+    if (lexer_.token().is('[')) s.value = enclosed("[", "]");
     s.body = block();
   } else if (w == "gate") {
     gate(s);
@@ -132,9 +127,7 @@ void Parser::if_statement(Stmt& s) {
   s.kind = StmtKind::kIf;
   do {
     Case arm;
-    lexer_.expect("(");
-    arm.values.push_back(expression());
-    lexer_.expect(")");
+    arm.values.push_back(enclosed("(", ")"));
     arm.body = body("if");
     s.cases.push_back(std::move(arm));
     if (!lexer_.accept_word("else")) return;
@@ -161,14 +154,9 @@ void Parser::simple(Stmt& s, const Token& word) {
   } else if (w == "reset" || w == "barrier") {
     s.kind = w == "reset" ? StmtKind::kReset : StmtKind::kBarrier;
     if (w == "reset" || !lexer_.token().is(';')) operands(s);
-  } else if (w == "delay") {
+  } else if (w == "delay" || w == "nop") {
     s.kind = StmtKind::kDelay;
-    lexer_.expect("[");
-    s.value = expression();
-    lexer_.expect("]");
-    if (!lexer_.token().is(';')) operands(s);
-  } else if (w == "nop") {
-    s.kind = StmtKind::kDelay;
+    if (w == "delay") s.value = enclosed("[", "]");
     if (!lexer_.token().is(';')) operands(s);
   } else if (w == "measure") {
     s.kind = StmtKind::kMeasure;
@@ -180,7 +168,8 @@ void Parser::simple(Stmt& s, const Token& word) {
     lexer_.expect("=");
     s.value = lexer_.token().is('{') ? set_or_range() : expression();
   } else if (w == "qreg" || w == "creg") {
-    old_register(s, w == "qreg");
+    s.kind = StmtKind::kDeclare;
+    old_register(s.type, s.name, w == "qreg");
   } else if (w == "const" || w == "input" || w == "output") {
     s.op = w;
     const Token type_word = lexer_.expect_identifier("a type");
@@ -240,10 +229,7 @@ TypeName Parser::type(const Token& word) {
     check_is_read(word);
     lexer_.fail(word, concat({"expected a type, found '", word.text, "'"}));
   }
-  if (lexer_.accept("[")) {
-    t.width = expression();
-    lexer_.expect("]");
-  }
+  if (lexer_.token().is('[')) t.width = enclosed("[", "]");
   return t;
 }
 
@@ -254,14 +240,10 @@ void Parser::declaration(Stmt& s, const Token& word) {
   if (lexer_.accept("=")) s.value = s.type.is_array ? array_value() : value();
 }
 
-void Parser::old_register(Stmt& s, bool quantum) {
-  s.kind = StmtKind::kDeclare;
-  s.type.base = quantum ? Base::kQubit : Base::kBit;
-  s.name = new_name("a name");
-  if (lexer_.accept("[")) {
-    s.type.width = expression();
-    lexer_.expect("]");
-  }
+void Parser::old_register(TypeName& type, Token& name, bool quantum) {
+  type.base = quantum ? Base::kQubit : Base::kBit;
+  name = new_name("a name");
+  if (lexer_.token().is('[')) type.width = enclosed("[", "]");
 }
 
 void Parser::call_or_assignment(Stmt& s, const Token& word) {
@@ -285,10 +267,8 @@ void Parser::modified_call(Stmt& s, Token word) {
              : word.text == "negctrl" ? ModifierKind::kNegctrl
              : word.text == "inv"     ? ModifierKind::kInv
                                       : ModifierKind::kPow;
-    if (m.kind == ModifierKind::kPow ? (lexer_.expect("("), true)
-                                     : m.kind != ModifierKind::kInv && lexer_.accept("(")) {
-      m.argument = expression();
-      lexer_.expect(")");
+    if (m.kind == ModifierKind::kPow || (m.kind != ModifierKind::kInv && lexer_.token().is('('))) {
+      m.argument = enclosed("(", ")");
     }
     lexer_.expect("@");
     s.modifiers.push_back(std::move(m));
@@ -363,12 +343,7 @@ Parameter Parser::parameter() {
     lexer_.fail(word, "an array is given as 'readonly array' or 'mutable array'");
   }
   if (word.text == "qreg" || word.text == "creg") {
-    p.type.base = word.text == "qreg" ? Base::kQubit : Base::kBit;
-    p.name = new_name("a name");
-    if (lexer_.accept("[")) {
-      p.type.width = expression();
-      lexer_.expect("]");
-    }
+    old_register(p.type, p.name, word.text == "qreg");
     return p;
   }
   check_is_read(word);
@@ -388,22 +363,16 @@ void Parser::for_statement(Stmt& s) {
   }
   s.name = word;
   if (!lexer_.accept_word("in")) lexer_.fail_expected("'in'");
-  if (lexer_.token().is('[')) {
-    s.value = index();
-  } else if (lexer_.token().is('{')) {
-    s.value = set_or_range();
-  } else {
-    s.value = expression();
-  }
+  s.value = lexer_.token().is('[')   ? index()
+            : lexer_.token().is('{') ? set_or_range()
+                                     : expression();
   s.body = body("for");
 }
 
 // switch (value) { case 0, 1 { } default { } }, or an older form: case 0: case 1: ... break;
 void Parser::switch_statement(Stmt& s) {
   s.kind = StmtKind::kSwitch;
-  lexer_.expect("(");
-  s.value = expression();
-  lexer_.expect(")");
+  s.value = enclosed("(", ")");
   lexer_.expect("{");
   while (!lexer_.accept("}")) {
     Case c;

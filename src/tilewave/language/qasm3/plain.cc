@@ -158,11 +158,7 @@ bool Interpreter::plain_measure(Lexer& lexer) {
     return false;
   }
   charge_operations(start, 1);
-  try {
-    memory_.measure(qubit, bit, at.line);
-  } catch (const ValueError& error) {
-    fail(at, error.problem);
-  }
+  guarded(at, [&] { memory_.measure(qubit, bit, at.line); });
   lexer.advance();
   return true;
 }

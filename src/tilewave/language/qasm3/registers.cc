@@ -14,10 +14,9 @@ constexpr std::int64_t kMaxRange = 1 << 20;
 }  // namespace
 
 bool Interpreter::is_bits(const Expr& e) {
-  const Expr* root = &e;
-  while (root->kind == ExprKind::kIndex) root = root->args[0].get();
-  if (root->kind != ExprKind::kName) return false;
-  const Variable* v = memory_.find(root->op);
+  const Expr& root = without_indices(e);
+  if (root.kind != ExprKind::kName) return false;
+  const Variable* v = memory_.find(root.op);
   return v && (v->kind == Variable::Kind::kBits || v->kind == Variable::Kind::kQubits);
 }
 

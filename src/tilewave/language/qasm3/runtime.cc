@@ -49,6 +49,16 @@ std::int32_t add_part(ClassicalExpr& e, std::int32_t all, std::int32_t a, std::s
   return all < 0 ? a : add(e, ClassicalOp::kBitOr, kUint, 64, all, a);
 }
 
+}  // namespace
+
+std::int32_t add_index(const std::vector<circuit::Clbit>& bits, ClassicalExpr& e) {
+  std::int32_t index = -1;
+  for (std::size_t j = 0; j < bits.size(); ++j) index = add_part(e, index, e.bits(bits[j], 1), j);
+  return index;
+}
+
+namespace {
+
 std::uint64_t content(const Value& v, const Cell& c) {
   return v.is_real() ? std::bit_cast<std::uint64_t>(c.d) : static_cast<std::uint64_t>(c.i);
 }

@@ -53,12 +53,8 @@ Value Interpreter::call_once(const Token& at, const std::vector<ExprPtr>& args) 
       v.is_array = p.type.width != nullptr;
     } else {
       v.width = width_of(p.type);
-      try {
-        v.value = cast(evaluate(*args[k]), v.base, v.width, [this] { return reach(); });
-        memory_.compute_here(v.value, at.line);
-      } catch (const ValueError& error) {
-        fail(args[k]->at, error.problem);
-      }
+      v.value = cast_at(args[k]->at, evaluate(*args[k]), v.base, v.width);
+      guarded(args[k]->at, [&] { memory_.compute_here(v.value, at.line); });
     }
     values.push_back(std::move(v));
   }
@@ -83,12 +79,7 @@ Value Interpreter::call_once(const Token& at, const std::vector<ExprPtr>& args) 
     returned.wires = memory_.hidden_bits(1);
     call_.returned = returned.wires[0];
     memory_.declare(kReturned, std::move(returned));
-    Variable value;
-    value.base = d.result.base, value.width = width;
-    if (has_value) {
-      value.value = Value::zero(value.base, width);
-      memory_.declare(kReturnValue, std::move(value));
-    }
+    if (has_value) memory_.declare(kReturnValue, Value::zero(d.result.base, width));
   }
   if (statements(d.body) == Flow::kEnd) fail(d.name, "'end' cannot stand in a subroutine");
   Value out = Value::integer(0);
@@ -96,12 +87,8 @@ Value Interpreter::call_once(const Token& at, const std::vector<ExprPtr>& args) 
     if (!call_.result && call_.changes == 0) {
       fail(d.name, concat({"'", d.name.text, "' ends without returning a value"}));
     }
-    try {
-      out = call_.result ? cast(*call_.result, d.result.base, width)
-                         : memory_.find(kReturnValue)->value;
-    } catch (const ValueError& error) {
-      fail(d.name, error.problem);
-    }
+    out = call_.result ? guarded(d.name, [&] { return cast(*call_.result, d.result.base, width); })
+                       : memory_.find(kReturnValue)->value;
   }
   loops_.swap(outer_loops);
   call_ = std::move(outer);

@@ -65,10 +65,18 @@ struct Expr {
   std::vector<Token> links = {};  ///< operators of kBinary; ++ joins registers
 };
 
-inline std::shared_ptr<Expr> make_expr(ExprKind kind, const Token& at, std::string_view op = {}) {
+inline std::shared_ptr<Expr> make_expr(ExprKind kind, const Token& at, std::string_view op = {},
+                                       std::vector<ExprPtr> args = {}) {
   auto e = std::make_shared<Expr>();
-  e->kind = kind, e->at = at, e->op = op;
+  e->kind = kind, e->at = at, e->op = op, e->args = std::move(args);
   return e;
+}
+
+/// The name that an expression with indices is about.
+inline const Expr& without_indices(const Expr& e) {
+  const Expr* root = &e;
+  while (root->kind == ExprKind::kIndex) root = root->args[0].get();
+  return *root;
 }
 
 enum class ModifierKind : std::uint8_t { kCtrl, kNegctrl, kInv, kPow };
@@ -164,7 +172,7 @@ class Parser {
   Block block();
   void simple(Stmt& s, const Token& word);
   void declaration(Stmt& s, const Token& word);
-  void old_register(Stmt& s, bool quantum);
+  void old_register(TypeName& type, Token& name, bool quantum);
   void call_or_assignment(Stmt& s, const Token& word);
   void modified_call(Stmt& s, Token word);
   void call(Stmt& s, const Token& word);
@@ -190,6 +198,8 @@ class Parser {
   Token new_name(const char* what);
   ExprPtr value();  // expression or measure
   ExprPtr expression();
+  /// Between a pair of brackets.
+  ExprPtr enclosed(std::string_view open, std::string_view close);
   ExprPtr binary(int level);
   ExprPtr unary();
   ExprPtr postfix();

@@ -14,8 +14,11 @@ using circuit::DemKind;
 using circuit::DemTarget;
 
 constexpr std::uint64_t kMaxDetector = (std::uint64_t{1} << 62) - 1;
+// In the order of DemKind: as they are written, and as the scanner gives them.
 constexpr const char* kNames[] = {"error", "detector", "logical_observable", "shift_detectors",
                                   "repeat"};
+constexpr std::string_view kUpperNames[] = {"ERROR", "DETECTOR", "LOGICAL_OBSERVABLE",
+                                            "SHIFT_DETECTORS", "REPEAT"};
 
 DemTarget read_dem_target(StimScanner& in) {
   DemTarget t;
@@ -70,21 +73,14 @@ void read_block(StimScanner& in, std::vector<DemInstruction>& out, int depth, st
   while (in.next_instruction(depth, opened)) {
     const std::size_t first = in.position();
     const std::string name = in.read_name();
-    DemInstruction op;
-    if (name == "ERROR")
-      op.kind = DemKind::kError;
-    else if (name == "DETECTOR")
-      op.kind = DemKind::kDetector;
-    else if (name == "LOGICAL_OBSERVABLE")
-      op.kind = DemKind::kLogicalObservable;
-    else if (name == "SHIFT_DETECTORS")
-      op.kind = DemKind::kShiftDetectors;
-    else if (name == "REPEAT")
-      op.kind = DemKind::kRepeat;
-    else
+    const auto* const known = std::ranges::find(kUpperNames, name);
+    if (known == std::end(kUpperNames)) {
       in.fail_at(first,
                  "unknown instruction: use error, detector, logical_observable, shift_detectors or "
                  "repeat");
+    }
+    DemInstruction op;
+    op.kind = static_cast<DemKind>(known - std::begin(kUpperNames));
     op.tag = in.read_tag();
     if (op.kind == DemKind::kRepeat) {
       const StimScanner::Repeat repeat = in.read_repeat(depth);
@@ -170,9 +166,7 @@ void DemWriter::flush() {
 
 circuit::ErrorModel parse_dem(std::string_view text, std::string_view file) {
   StimScanner in(text, file);
-  constexpr std::string_view kInstructions[] = {"ERROR", "DETECTOR", "LOGICAL_OBSERVABLE",
-                                                "SHIFT_DETECTORS", "REPEAT"};
-  in.hide_unless_like("a detector error model", kInstructions);
+  in.hide_unless_like("a detector error model", kUpperNames);
   circuit::ErrorModel model;
   read_block(in, model.instructions, 0, 0);
   return model;

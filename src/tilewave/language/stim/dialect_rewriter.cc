@@ -132,7 +132,7 @@ void DialectRewriter::instruction(const StabilizerCircuit& c, const StabInstruct
     case K::kMYY:
     case K::kMZZ: {
       if (!to_.few_words) return keep(targets, args);
-      const Pauli p = op.kind == K::kMXX ? Pauli::kX : op.kind == K::kMYY ? Pauli::kY : Pauli::kZ;
+      const Pauli p = circuit::basis_of(op.kind);
       for (std::size_t i = 0; i < targets.size(); i += 2) {
         measure({{{targets[i].value, p}, {targets[i + 1].value, p}},
                  targets[i].inverted != targets[i + 1].inverted},

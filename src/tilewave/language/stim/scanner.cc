@@ -92,17 +92,12 @@ std::string StimScanner::read_tag() {
     if (c == ']') return tag;
     if (c == '\\') {
       const char e = at_end() ? '\0' : take();
-      if (e == 'n')
-        c = '\n';
-      else if (e == 'r')
-        c = '\r';
-      else if (e == 'B')
-        c = '\\';
-      else if (e == 'C')
-        c = ']';
-      else
+      const std::size_t escape = kTagEscapes.find(e);
+      if (escape == std::string_view::npos) {
         fail_at(pos_ - 1,
                 "unknown escape in a tag: use \\n, \\r, \\B (backslash) or \\C (closing bracket)");
+      }
+      c = kTagEscaped[escape];
     }
     tag += c;
   }

@@ -12,6 +12,9 @@
 
 namespace tilewave::language {
 
+/// Characters that tags hold behind a backslash only, as these letters.
+inline constexpr std::string_view kTagEscaped = "\n\r\\]", kTagEscapes = "nrBC";
+
 class StimScanner {
  public:
   StimScanner(std::string_view text, std::string_view file)

@@ -172,6 +172,12 @@ std::string decimal_number(double value) {
   return {buffer, end};
 }
 
+std::string in_parentheses(std::span<const double> numbers, std::string (*text_of)(double)) {
+  std::string out;
+  for (const double x : numbers) out.append(out.empty() ? "(" : ", ").append(text_of(x));
+  return out.empty() ? out : out + ")";
+}
+
 class Printer {
  public:
   explicit Printer(StimSpelling spelling) : spelling_(spelling) {}
@@ -198,12 +204,8 @@ class Printer {
       }
       for_each_line(op.kind, c.targets(op), [&](std::span<const StabTarget> targets) {
         head(margin, name, tag);
-        for (std::size_t i = 0; i < args.size(); ++i) {
-          out += i ? ", " : "(";
-          out += spelling_ == StimSpelling::kDecimals ? decimal_number(args[i])
-                                                      : shortest_number(args[i]);
-        }
-        if (!args.empty()) out += ')';
+        out += in_parentheses(
+            args, spelling_ == StimSpelling::kDecimals ? decimal_number : shortest_number);
         print_targets(targets, out);
       });
     }
@@ -222,9 +224,7 @@ class Printer {
     const bool is_pair =
         kind == StabKind::kRotXX || kind == StabKind::kRotYY || kind == StabKind::kRotZZ;
     if (spelling_ == StimSpelling::kTags && is_pair) {
-      const Pauli p = kind == StabKind::kRotXX   ? Pauli::kX
-                      : kind == StabKind::kRotYY ? Pauli::kY
-                                                 : Pauli::kZ;
+      const Pauli p = circuit::basis_of(kind);
       for (std::size_t i = 0; i < targets.size(); i += 2) {
         const StabTarget product[] = {circuit::pauli_target(p, targets[i].value),
                                       {0, StabTarget::Kind::kCombiner, Pauli::kI, false},
@@ -270,19 +270,16 @@ std::string shortest_number(double value) {
   return {buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr};
 }
 
+std::string in_parentheses(std::span<const double> numbers) {
+  return in_parentheses(numbers, shortest_number);
+}
+
 std::string escape_tag(std::string_view tag) {
   std::string out;
   for (char c : tag) {
-    if (c == '\n')
-      out += "\\n";
-    else if (c == '\r')
-      out += "\\r";
-    else if (c == '\\')
-      out += "\\B";
-    else if (c == ']')
-      out += "\\C";
-    else
-      out += c;
+    const std::size_t escape = kTagEscaped.find(c);
+    if (escape != std::string_view::npos) out += '\\';
+    out += escape == std::string_view::npos ? c : kTagEscapes[escape];
   }
   return out;
 }

@@ -26,6 +26,9 @@ std::string print_stim(const circuit::StabilizerCircuit& circuit,
 /// The shortest decimal that reads back as `value`.
 std::string shortest_number(double value);
 
+/// "(1, 2.5)", or nothing where there are no numbers.
+std::string in_parentheses(std::span<const double> numbers);
+
 /// A tag between brackets, with newline, carriage return, backslash and `]` escaped.
 std::string escape_tag(std::string_view tag);
 

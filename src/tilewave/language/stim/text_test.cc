@@ -148,17 +148,14 @@ TEST(StimText, other_files_are_not_shown) {
          {message_of([](auto t, auto n) { parse_stim(t, n); }, text, "f"),
           message_of([](auto t, auto n) { parse_dem(t, n); }, text, "f")}) {
       EXPECT_EQ(message.find("secret"), std::string::npos) << message;
-      EXPECT_NE(message.find("does not start like"), std::string::npos) << message;
+      EXPECT_TRUE(has(message, "does not start like"));
     }
     // who typed it may see it
-    EXPECT_NE(message_of([](auto t, auto n) { parse_stim(t, n); }, text, "<circuit>").find('^'),
-              std::string::npos);
+    EXPECT_TRUE(has(message_of([](auto t, auto n) { parse_stim(t, n); }, text, "<circuit>"), "^"));
   }
   // mistakes in files that are what they should be are shown
   for (const char* text : {"HH 0", "M 0,1", "DETECTOR(1) rec[-1", "}"}) {
-    EXPECT_NE(message_of([](auto t, auto n) { parse_stim(t, n); }, text, "f").find('^'),
-              std::string::npos)
-        << text;
+    EXPECT_TRUE(has(message_of([](auto t, auto n) { parse_stim(t, n); }, text, "f"), "^")) << text;
   }
 }
 
@@ -167,7 +164,7 @@ TEST(StimText, errors_say_where) {
     const std::string message = error_of([&] { parse_stim(bad.text, "f"); }, ExitCode::kInput);
     EXPECT_TRUE(message.starts_with("f:" + std::string(bad.where) + ":"))
         << bad.text << " -> " << message;
-    EXPECT_NE(message.find('^'), std::string::npos);
+    EXPECT_TRUE(has(message, "^"));
   }
 }
 

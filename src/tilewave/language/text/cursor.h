@@ -58,8 +58,8 @@ class TextCursor {
     return next_ + ahead < text.size() ? text[next_ + ahead] : '\0';
   }
 
-  bool at_letter(std::size_t ahead = 0) const {
-    const std::uint8_t c = detail::class_of(peek(ahead));
+  bool at_letter() const {
+    const std::uint8_t c = detail::class_of(peek());
     return c == detail::kLetter || (c == detail::kBeyond && rules_.utf8_names);
   }
   bool at_digit(std::size_t ahead = 0) const {

@@ -15,16 +15,7 @@ constexpr const char* kControls = "controlQubits";
 
 // A gate of the table on one target, with at most one control.
 void table_gate(const char* function, const Qureg& qureg, GateId gate, int target,
-                const char* target_name = kTarget) {
-  call(function, [&] {
-    Register& r = use(qureg);
-    const Qubit t = qubit(r, target, target_name);
-    r.gate(gate, {}, {&t, 1});
-  });
-}
-
-void table_gate(const char* function, const Qureg& qureg, GateId gate, int target,
-                std::initializer_list<double> params, const char* target_name = kTarget) {
+                std::initializer_list<double> params = {}, const char* target_name = kTarget) {
   call(function, [&] {
     Register& r = use(qureg);
     const Qubit t = qubit(r, target, target_name);
@@ -34,13 +25,12 @@ void table_gate(const char* function, const Qureg& qureg, GateId gate, int targe
 }
 
 void controlled_gate(const char* function, const Qureg& qureg, GateId gate, int control, int target,
-                     std::initializer_list<double> params = {},
-                     const char* names = "controlQubit and targetQubit") {
+                     std::initializer_list<double> params = {}) {
   call(function, [&] {
     Register& r = use(qureg);
     const Qubit c = qubit(r, control, "controlQubit", Role::kControl),
                 t = qubit(r, target, kTarget);
-    check_distinct(control, target, names, Words::kControlIsTarget);
+    check_distinct(control, target, "controlQubit and targetQubit", Words::kControlIsTarget);
     for (double p : params) check_finite(p, "angle");
     r.gate(gate, {{&c, 1}}, {&t, 1}, {params.begin(), params.size()});
   });

@@ -6,7 +6,9 @@ using tilewave::cplx;
 
 namespace {
 
-enum class Kind { kUnitary, kAny };
+// What a matrix is taken as: a unitary, any matrix from the left, any matrix from both sides.
+enum class As { kUnitary, kMatrix, kGate };
+Sides sides_of(As as) { return as == As::kMatrix ? Sides::kLeft : Sides::kBoth; }
 
 struct Qubits {
   const int* list;
@@ -18,8 +20,8 @@ struct Qubits {
 constexpr Qubits kNoControls = {nullptr, 0, 0, "controls"};
 
 template <class Entries>
-void apply(const char* function, const Qureg& qureg, Qubits controls, Qubits targets, Kind kind,
-           Sides sides, Entries get) {
+void apply(const char* function, const Qureg& qureg, Qubits controls, Qubits targets, As as,
+           Entries get) {
   call(function, [&] {
     Register& r = use(qureg);
     const auto c = check_qubits(r, controls.list, controls.count, controls.least, controls.name,
@@ -27,8 +29,8 @@ void apply(const char* function, const Qureg& qureg, Qubits controls, Qubits tar
     const auto t = check_qubits(r, targets.list, targets.count, 1, targets.name);
     check_disjoint(c, t);
     std::vector<cplx> m = get();
-    if (kind == Kind::kUnitary) check_unitary(r, m, "u");
-    r.matrix({c}, t, std::move(m), sides);
+    if (as == As::kUnitary) check_unitary(r, m, "u");
+    r.matrix({c}, t, std::move(m), sides_of(as));
   });
 }
 
@@ -53,19 +55,19 @@ void apply_diagonal(Register& r, std::span<const Qubit> targets, const std::vect
 }
 
 void diagonal(const char* function, const Qureg& qureg, const int* targets, int count,
-              const SubDiagonalOp& op, Kind kind, Sides sides) {
+              const SubDiagonalOp& op, As as) {
   call(function, [&] {
     Register& r = use(qureg);
     check_range(count, 1, r.num_qubits(), "the number of targets", Words::kNumTargets);
     const std::vector<cplx> d = entries(op, count);
     const auto t = check_qubits(r, targets, count, 1, "targets");
-    for (std::size_t k = 0; kind == Kind::kUnitary && k < d.size(); ++k) {
+    for (std::size_t k = 0; as == As::kUnitary && k < d.size(); ++k) {
       if (!(std::abs(std::abs(d[k]) - 1) <= tolerance(r))) {
         fail("op is not unitary: element " + std::to_string(k) + " does not have absolute value 1",
              Words::kDiagonalNotUnitary);
       }
     }
-    apply_diagonal(r, t, d, sides);
+    apply_diagonal(r, t, d, sides_of(as));
   });
 }
 
@@ -73,76 +75,76 @@ void diagonal(const char* function, const Qureg& qureg, const int* targets, int 
 
 void twoQubitUnitary(Qureg q, int t1, int t2, ComplexMatrix4 u) {
   const int t[2] = {t1, t2};
-  apply(__func__, q, kNoControls, {t, 2, 1, "the target qubits"}, Kind::kUnitary, Sides::kBoth,
+  apply(__func__, q, kNoControls, {t, 2, 1, "the target qubits"}, As::kUnitary,
         [&] { return entries(u); });
 }
 
 void controlledTwoQubitUnitary(Qureg q, int c, int t1, int t2, ComplexMatrix4 u) {
   const int t[2] = {t1, t2};
-  apply(__func__, q, {&c, 1, 1, "controlQubit"}, {t, 2, 1, "the target qubits"}, Kind::kUnitary,
-        Sides::kBoth, [&] { return entries(u); });
+  apply(__func__, q, {&c, 1, 1, "controlQubit"}, {t, 2, 1, "the target qubits"}, As::kUnitary,
+        [&] { return entries(u); });
 }
 
 void multiControlledTwoQubitUnitary(Qureg q, int* c, int n, int t1, int t2, ComplexMatrix4 u) {
   const int t[2] = {t1, t2};
-  apply(__func__, q, {c, n, 1, "controlQubits"}, {t, 2, 1, "the target qubits"}, Kind::kUnitary,
-        Sides::kBoth, [&] { return entries(u); });
+  apply(__func__, q, {c, n, 1, "controlQubits"}, {t, 2, 1, "the target qubits"}, As::kUnitary,
+        [&] { return entries(u); });
 }
 
 void multiQubitUnitary(Qureg q, int* t, int n, ComplexMatrixN u) {
-  apply(__func__, q, kNoControls, {t, n, 1, "targs"}, Kind::kUnitary, Sides::kBoth,
+  apply(__func__, q, kNoControls, {t, n, 1, "targs"}, As::kUnitary,
         [&] { return entries(u, n, "u"); });
 }
 
 void controlledMultiQubitUnitary(Qureg q, int c, int* t, int n, ComplexMatrixN u) {
-  apply(__func__, q, {&c, 1, 1, "ctrl"}, {t, n, 1, "targs"}, Kind::kUnitary, Sides::kBoth,
+  apply(__func__, q, {&c, 1, 1, "ctrl"}, {t, n, 1, "targs"}, As::kUnitary,
         [&] { return entries(u, n, "u"); });
 }
 
 void multiControlledMultiQubitUnitary(Qureg q, int* c, int m, int* t, int n, ComplexMatrixN u) {
-  apply(__func__, q, {c, m, 1, "ctrls"}, {t, n, 1, "targs"}, Kind::kUnitary, Sides::kBoth,
+  apply(__func__, q, {c, m, 1, "ctrls"}, {t, n, 1, "targs"}, As::kUnitary,
         [&] { return entries(u, n, "u"); });
 }
 
 void applyMatrix2(Qureg q, int t, ComplexMatrix2 u) {
-  apply(__func__, q, kNoControls, {&t, 1, 1, "targetQubit"}, Kind::kAny, Sides::kLeft,
+  apply(__func__, q, kNoControls, {&t, 1, 1, "targetQubit"}, As::kMatrix,
         [&] { return entries(u); });
 }
 
 void applyMatrix4(Qureg q, int t1, int t2, ComplexMatrix4 u) {
   const int t[2] = {t1, t2};
-  apply(__func__, q, kNoControls, {t, 2, 1, "the target qubits"}, Kind::kAny, Sides::kLeft,
+  apply(__func__, q, kNoControls, {t, 2, 1, "the target qubits"}, As::kMatrix,
         [&] { return entries(u); });
 }
 
 void applyMatrixN(Qureg q, int* t, int n, ComplexMatrixN u) {
-  apply(__func__, q, kNoControls, {t, n, 1, "targs"}, Kind::kAny, Sides::kLeft,
+  apply(__func__, q, kNoControls, {t, n, 1, "targs"}, As::kMatrix,
         [&] { return entries(u, n, "u"); });
 }
 
 void applyMultiControlledMatrixN(Qureg q, int* c, int m, int* t, int n, ComplexMatrixN u) {
-  apply(__func__, q, {c, m, 1, "ctrls"}, {t, n, 1, "targs"}, Kind::kAny, Sides::kLeft,
+  apply(__func__, q, {c, m, 1, "ctrls"}, {t, n, 1, "targs"}, As::kMatrix,
         [&] { return entries(u, n, "u"); });
 }
 
 void applyGateMatrixN(Qureg q, int* t, int n, ComplexMatrixN u) {
-  apply(__func__, q, kNoControls, {t, n, 1, "targs"}, Kind::kAny, Sides::kBoth,
+  apply(__func__, q, kNoControls, {t, n, 1, "targs"}, As::kGate,
         [&] { return entries(u, n, "u"); });
 }
 
 void applyMultiControlledGateMatrixN(Qureg q, int* c, int m, int* t, int n, ComplexMatrixN u) {
-  apply(__func__, q, {c, m, 1, "ctrls"}, {t, n, 1, "targs"}, Kind::kAny, Sides::kBoth,
+  apply(__func__, q, {c, m, 1, "ctrls"}, {t, n, 1, "targs"}, As::kGate,
         [&] { return entries(u, n, "m"); });
 }
 
 void diagonalUnitary(Qureg q, int* t, int n, SubDiagonalOp op) {
-  diagonal(__func__, q, t, n, op, Kind::kUnitary, Sides::kBoth);
+  diagonal(__func__, q, t, n, op, As::kUnitary);
 }
 
 void applyGateSubDiagonalOp(Qureg q, int* t, int n, SubDiagonalOp op) {
-  diagonal(__func__, q, t, n, op, Kind::kAny, Sides::kBoth);
+  diagonal(__func__, q, t, n, op, As::kGate);
 }
 
 void applySubDiagonalOp(Qureg q, int* t, int n, SubDiagonalOp op) {
-  diagonal(__func__, q, t, n, op, Kind::kAny, Sides::kLeft);
+  diagonal(__func__, q, t, n, op, As::kMatrix);
 }

@@ -139,74 +139,60 @@ void polynomial(const char* function, const Qureg& qureg, const int* qubits, con
   });
 }
 
-bool is_distance(phaseFunc f) { return f >= DISTANCE; }
+// What a named function is made of. Its parameters are a scale, the value where the base is 0, and
+// what shifts the numbers or their differences.
+struct NamedForm {
+  PhaseFunction::Base base;
+  bool is_scaled = false, is_inverse = false;
+  enum class Shifts { kNone, kEach, kWeighted } shifts = Shifts::kNone;
 
-int parameters_of(phaseFunc f, int num_regs) {
-  switch (f) {
-    case NORM:
-    case PRODUCT:
-    case DISTANCE:
-      return 0;
-    case SCALED_NORM:
-    case INVERSE_NORM:
-    case SCALED_PRODUCT:
-    case INVERSE_PRODUCT:
-    case SCALED_DISTANCE:
-    case INVERSE_DISTANCE:
-      return 1;
-    case SCALED_INVERSE_NORM:
-    case SCALED_INVERSE_PRODUCT:
-    case SCALED_INVERSE_DISTANCE:
-      return 2;
-    case SCALED_INVERSE_SHIFTED_NORM:
-      return 2 + num_regs;
-    case SCALED_INVERSE_SHIFTED_DISTANCE:
-      return 2 + num_regs / 2;
-    case SCALED_INVERSE_SHIFTED_WEIGHTED_DISTANCE:
-      return 2 + num_regs;
+  int num_parameters(int num_regs) const {
+    const int places = base == PhaseFunction::Base::kDistance ? num_regs / 2 : num_regs;
+    const int of_place = shifts == Shifts::kWeighted ? 2 : shifts == Shifts::kEach ? 1 : 0;
+    return is_scaled + is_inverse + places * of_place;
   }
+};
+
+NamedForm form_of(phaseFunc f) {
+  using Base = PhaseFunction::Base;
+  using Shifts = NamedForm::Shifts;
+  constexpr NamedForm kForms[] = {// in the order of phaseFunc
+                                  {Base::kNorm},
+                                  {Base::kNorm, true},
+                                  {Base::kNorm, false, true},
+                                  {Base::kNorm, true, true},
+                                  {Base::kNorm, true, true, Shifts::kEach},
+                                  {Base::kProduct},
+                                  {Base::kProduct, true},
+                                  {Base::kProduct, false, true},
+                                  {Base::kProduct, true, true},
+                                  {Base::kDistance},
+                                  {Base::kDistance, true},
+                                  {Base::kDistance, false, true},
+                                  {Base::kDistance, true, true},
+                                  {Base::kDistance, true, true, Shifts::kEach},
+                                  {Base::kDistance, true, true, Shifts::kWeighted}};
+  const auto number = static_cast<unsigned>(f);
+  if (number < std::size(kForms)) return kForms[number];
   fail("functionNameCode is " + std::to_string(static_cast<int>(f)) +
            ": it must be from 0 to 14 (enum phaseFunc)",
        Words::kPhaseFunction);
 }
 
-PhaseFunction named_function(phaseFunc f, int num_regs, const qreal* p) {
-  using Base = PhaseFunction::Base;
+PhaseFunction named_function(const NamedForm& form, int num_regs, const qreal* p) {
   PhaseFunction out;
-  out.base = is_distance(f)                     ? Base::kDistance
-             : f <= SCALED_INVERSE_SHIFTED_NORM ? Base::kNorm
-                                                : Base::kProduct;
+  out.base = form.base;
+  out.is_inverse = form.is_inverse;
   std::fill_n(out.weight, PhaseFunction::kMaxNumbers, 1.0);
-  if (f == SCALED_INVERSE_SHIFTED_NORM) std::copy_n(p + 2, num_regs, out.shift);
-  if (f == SCALED_INVERSE_SHIFTED_DISTANCE) std::copy_n(p + 2, num_regs / 2, out.shift);
-  if (f == SCALED_INVERSE_SHIFTED_WEIGHTED_DISTANCE) {
-    for (int k = 0; k < num_regs / 2; ++k) {
-      out.weight[k] = p[2 + 2 * k];
-      out.shift[k] = p[3 + 2 * k];
-    }
+  if (form.is_scaled) out.scale = *p++;
+  if (form.is_inverse) out.at_zero = *p++;
+  const bool is_distance = form.base == PhaseFunction::Base::kDistance;
+  for (int k = 0; k < (is_distance ? num_regs / 2 : num_regs); ++k) {
+    if (form.shifts == NamedForm::Shifts::kWeighted) out.weight[k] = *p++;
+    if (form.shifts != NamedForm::Shifts::kNone) out.shift[k] = *p++;
   }
-  switch (f) {
-    case NORM:
-    case PRODUCT:
-    case DISTANCE:
-      break;
-    case SCALED_NORM:
-    case SCALED_PRODUCT:
-    case SCALED_DISTANCE:
-      out.scale = p[0];
-      break;
-    case INVERSE_NORM:
-    case INVERSE_PRODUCT:
-    case INVERSE_DISTANCE:
-      out.is_inverse = true;
-      out.at_zero = p[0];
-      break;
-    default:
-      out.is_inverse = true;
-      out.scale = p[0];
-      out.at_zero = p[1];
-      out.zero_below = f == SCALED_INVERSE_PRODUCT ? 0.0 : double(REAL_EPS);
-  }
+  if (form.is_scaled && form.is_inverse && form.base != PhaseFunction::Base::kProduct)
+    out.zero_below = double(REAL_EPS);
   return out;
 }
 
@@ -216,8 +202,9 @@ void named(const char* function, const Qureg& qureg, const int* qubits, const in
   call(function, [&] {
     Register& r = use(qureg);
     const Registers regs = check_registers(r, qubits, sizes, num_regs, encoding);
-    const int wanted = parameters_of(f, num_regs);
-    if (is_distance(f) && num_regs % 2) {
+    const NamedForm form = form_of(f);
+    const int wanted = form.num_parameters(num_regs);
+    if (form.base == PhaseFunction::Base::kDistance && num_regs % 2) {
       fail("numRegs is " + std::to_string(num_regs) + ": a distance needs an even number",
            Words::kOddDistance);
     }
@@ -227,7 +214,7 @@ void named(const char* function, const Qureg& qureg, const int* qubits, const in
            Words::kNumPhaseParameters);
     }
     if (wanted) check_pointer(params, "params");
-    apply(r, regs, named_function(f, num_regs, params), o);
+    apply(r, regs, named_function(form, num_regs, params), o);
   });
 }
 

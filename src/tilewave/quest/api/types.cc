@@ -18,27 +18,26 @@ using tilewave::cplx;
 
 namespace {
 
+template <class T>
+using Owned = std::unique_ptr<T[], decltype(&std::free)>;
+
 // Memory is handed out without a promise, so what is large is refused where there is none.
 template <class T>
-T* allocate(std::size_t count) {
+Owned<T> allocate(std::size_t count) {
   constexpr std::size_t kLarge = std::size_t{64} << 20;
   const std::size_t bytes = count * sizeof(T);
   if (bytes > kLarge && bytes > tilewave::runtime::available_host_bytes()) throw std::bad_alloc();
-  auto* out = static_cast<T*>(std::calloc(count, sizeof(T)));
+  Owned<T> out(static_cast<T*>(std::calloc(count, sizeof(T))), std::free);
   if (!out) throw std::bad_alloc();
   return out;
 }
 
 // Both or none.
 void allocate_parts(qreal*& real, qreal*& imag, long long count) {
-  real = allocate<qreal>(static_cast<std::size_t>(count));
-  try {
-    imag = allocate<qreal>(static_cast<std::size_t>(count));
-  } catch (...) {
-    std::free(real);
-    real = nullptr;
-    throw;
-  }
+  auto both = std::pair(allocate<qreal>(static_cast<std::size_t>(count)),
+                        allocate<qreal>(static_cast<std::size_t>(count)));
+  real = both.first.release();
+  imag = both.second.release();
 }
 
 PauliHamil make_hamil(int num_qubits, int num_terms) {
@@ -48,13 +47,10 @@ PauliHamil make_hamil(int num_qubits, int num_terms) {
   PauliHamil h{};
   h.numQubits = num_qubits;
   h.numSumTerms = num_terms;
-  h.termCoeffs = allocate<qreal>(static_cast<std::size_t>(num_terms));
-  try {
-    h.pauliCodes = allocate<pauliOpType>(static_cast<std::size_t>(num_terms) * num_qubits);
-  } catch (...) {
-    std::free(h.termCoeffs);
-    throw;
-  }
+  auto coefficients = allocate<qreal>(static_cast<std::size_t>(num_terms));
+  auto codes = allocate<pauliOpType>(static_cast<std::size_t>(num_terms) * num_qubits);
+  h.termCoeffs = coefficients.release();
+  h.pauliCodes = codes.release();
   return h;
 }
 
@@ -172,8 +168,8 @@ ComplexMatrixN createComplexMatrixN(int numQubits) {
     check_range(numQubits, 1, 12, "numQubits", Words::kNumNewQubits);
     const std::size_t dim = std::size_t{1} << numQubits;
     const auto give_back = [numQubits](qreal** rows) { free_rows(rows, numQubits); };
-    std::unique_ptr<qreal*[], decltype(give_back)> real(allocate<qreal*>(dim), give_back);
-    std::unique_ptr<qreal*[], decltype(give_back)> imag(allocate<qreal*>(dim), give_back);
+    std::unique_ptr<qreal*[], decltype(give_back)> real(allocate<qreal*>(dim).release(), give_back);
+    std::unique_ptr<qreal*[], decltype(give_back)> imag(allocate<qreal*>(dim).release(), give_back);
     for (std::size_t k = 0; k < dim; ++k)
       allocate_parts(real[k], imag[k], static_cast<long long>(dim));
     return ComplexMatrixN{numQubits, real.release(), imag.release()};

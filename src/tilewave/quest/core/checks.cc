@@ -1,4 +1,3 @@
-// See checks.h.
 #include "tilewave/quest/core/checks.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// See mirror.h.
 #include "tilewave/quest/core/mirror.h"
 
 #include <sys/mman.h>

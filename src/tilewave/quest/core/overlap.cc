@@ -1,4 +1,3 @@
-// See overlap.h.
 #include "tilewave/quest/core/overlap.h"
 
 #include <cmath>

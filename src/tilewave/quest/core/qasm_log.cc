@@ -36,13 +36,11 @@ std::string bit_of(const char* reg, std::uint64_t index) {
   return out;
 }
 
-std::string qubit_list(std::span<const circuit::Qubit> a, std::span<const circuit::Qubit> b) {
+std::string qubit_list(std::span<const circuit::Qubit> qubits) {
   std::string out;
-  for (const auto& part : {a, b}) {
-    for (circuit::Qubit q : part) {
-      if (!out.empty()) out += ',';
-      out += bit_of("q", q);
-    }
+  for (circuit::Qubit q : qubits) {
+    if (!out.empty()) out += ',';
+    out += bit_of("q", q);
   }
   return out;
 }
@@ -115,7 +113,7 @@ void QasmLog::flip_zero_controls(std::span<const circuit::Qubit> controls, std::
 
 void QasmLog::write(const std::string& name, std::span<const double> params,
                     std::span<const circuit::Qubit> qubits) {
-  body_ += name + arguments(params) + " " + qubit_list(qubits, {}) + ";\n";
+  body_ += name + arguments(params) + " " + qubit_list(qubits) + ";\n";
 }
 
 // e^{i angle} where all qubits are 1.
@@ -203,8 +201,8 @@ void QasmLog::matrix(std::span<const circuit::Qubit> controls, std::uint64_t con
                      std::span<const circuit::Qubit> targets, std::span<const cplx> m) {
   if (!is_recording_) return;
   if (targets.size() != 1 || !is_unitary(m)) {
-    comment("a matrix on " + qubit_list(targets, {}) +
-            (controls.empty() ? "" : " under controls " + qubit_list(controls, {})) +
+    comment("a matrix on " + qubit_list(targets) +
+            (controls.empty() ? "" : " under controls " + qubit_list(controls)) +
             " stands here: OpenQASM 2 has no gate for it");
     return;
   }

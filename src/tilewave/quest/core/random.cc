@@ -1,4 +1,3 @@
-// See random.h.
 #include "tilewave/quest/core/random.h"
 
 #include <algorithm>

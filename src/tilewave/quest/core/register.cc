@@ -7,7 +7,6 @@
 #include <numeric>
 
 #include "tilewave/base/bits.h"
-#include "tilewave/base/error.h"
 #include "tilewave/circuit/density.h"
 #include "tilewave/quest/core/session.h"
 #include "tilewave/quest/core/settings.h"

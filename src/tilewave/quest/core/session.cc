@@ -1,4 +1,3 @@
-// See session.h.
 #include "tilewave/quest/core/session.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// See settings.h.
 #include "tilewave/quest/core/settings.h"
 
 #include <cstdlib>

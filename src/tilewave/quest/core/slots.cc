@@ -1,4 +1,3 @@
-// See slots.h.
 #include "tilewave/quest/core/slots.h"
 
 #include <mutex>

@@ -396,10 +396,6 @@ struct Machine {
   }
 }
 
-TW_TARGET_AVX512 void run_avx512(Batch& b, Vec* scratch) { run_body(b, scratch); }
-TW_TARGET_AVX2 void run_avx2(Batch& b, Vec* scratch) { run_body(b, scratch); }
-void run_base(Batch& b, Vec* scratch) { run_body(b, scratch); }
-
 }  // namespace
 
 FrameBatch::FrameBatch(const FrameProgram& program, std::uint32_t num_shots)
@@ -463,14 +459,7 @@ void FrameBatch::run(std::uint64_t seed, std::uint64_t first_unit, const std::ui
           static_cast<std::uint32_t>(seed >> 32),
           first_unit};
   const std::uint32_t vecs = num_shots_ / 512;
-  switch (cpu_level()) {
-    case CpuLevel::kAvx512:
-      return run_avx512(b, scratch + vecs);
-    case CpuLevel::kAvx2:
-      return run_avx2(b, scratch + vecs);
-    case CpuLevel::kBase:
-      return run_base(b, scratch + vecs);
-  }
+  ForThisCpu<run_body>::call(b, scratch + vecs);
 }
 
 }  // namespace tilewave::stabilizer

@@ -101,32 +101,12 @@ struct PackedRows {
   sparse_unit(p, seed, unit, PackedRows{p, rows, stride}, words);
 }
 
-TW_TARGET_AVX512 void unit_avx512(const SparseProgram& p, std::uint64_t seed, std::uint64_t unit,
-                                  std::uint8_t* rows, std::uint64_t* words) {
-  unit_body(p, seed, unit, rows, words);
-}
-TW_TARGET_AVX2 void unit_avx2(const SparseProgram& p, std::uint64_t seed, std::uint64_t unit,
-                              std::uint8_t* rows, std::uint64_t* words) {
-  unit_body(p, seed, unit, rows, words);
-}
-void unit_base(const SparseProgram& p, std::uint64_t seed, std::uint64_t unit, std::uint8_t* rows,
-               std::uint64_t* words) {
-  unit_body(p, seed, unit, rows, words);
-}
-
 }  // namespace
 
 void run_sparse_unit(const SparseProgram& program, std::uint64_t seed, std::uint64_t unit,
                      std::uint8_t* rows, std::vector<std::uint64_t>& scratch) {
   scratch.resize(kSparseScratch);
-  switch (cpu_level()) {
-    case CpuLevel::kAvx512:
-      return unit_avx512(program, seed, unit, rows, scratch.data());
-    case CpuLevel::kAvx2:
-      return unit_avx2(program, seed, unit, rows, scratch.data());
-    case CpuLevel::kBase:
-      return unit_base(program, seed, unit, rows, scratch.data());
-  }
+  ForThisCpu<unit_body>::call(program, seed, unit, rows, scratch.data());
 }
 
 }  // namespace tilewave::stabilizer

@@ -68,19 +68,6 @@ template <std::uint32_t W>
   }
 }
 
-TW_TARGET_AVX512 void wide_avx512(const SparseProgram& p, const WideTables& t, std::uint64_t seed,
-                                  std::uint64_t unit, std::uint64_t* rows, std::uint64_t* words) {
-  wide_unit(p, t, seed, unit, rows, words);
-}
-TW_TARGET_AVX2 void wide_avx2(const SparseProgram& p, const WideTables& t, std::uint64_t seed,
-                              std::uint64_t unit, std::uint64_t* rows, std::uint64_t* words) {
-  wide_unit(p, t, seed, unit, rows, words);
-}
-void wide_base(const SparseProgram& p, const WideTables& t, std::uint64_t seed, std::uint64_t unit,
-               std::uint64_t* rows, std::uint64_t* words) {
-  wide_unit(p, t, seed, unit, rows, words);
-}
-
 }  // namespace
 
 bool has_wide_rows(const SparseProgram& program) {
@@ -126,14 +113,7 @@ WideTables wide_tables(const SparseProgram& program) {
 void run_wide_unit(const SparseProgram& program, const WideTables& tables, std::uint64_t seed,
                    std::uint64_t unit, std::uint64_t* rows, std::vector<std::uint64_t>& scratch) {
   scratch.resize(kSparseScratch);
-  switch (cpu_level()) {
-    case CpuLevel::kAvx512:
-      return wide_avx512(program, tables, seed, unit, rows, scratch.data());
-    case CpuLevel::kAvx2:
-      return wide_avx2(program, tables, seed, unit, rows, scratch.data());
-    case CpuLevel::kBase:
-      return wide_base(program, tables, seed, unit, rows, scratch.data());
-  }
+  ForThisCpu<wide_unit>::call(program, tables, seed, unit, rows, scratch.data());
 }
 
 }  // namespace tilewave::stabilizer

@@ -2,7 +2,6 @@
 // free it takes the device as long as the shots of a call do.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>

@@ -29,12 +29,6 @@ struct Checked {
 };
 using Slice = std::map<Symptom, std::vector<Checked>>;  // of detectors, then observables
 
-class Quiet : public SensitivityVisitor {
- public:
-  void noise(const Prim&, const SensitivityWalk&) override {}
-  void coin(const Prim*, std::uint32_t, const SymptomSet&) override {}
-};
-
 Slice slice_at(const StabilizerCircuit& circuit, std::uint64_t tick) {
   const CircuitTicks cut = cut_ticks(circuit, {tick});
   StabilizerCircuit behind;
@@ -52,7 +46,7 @@ Slice slice_at(const StabilizerCircuit& circuit, std::uint64_t tick) {
   };
   append_all(cut.part, behind);
   const StabProgram program = lower(behind);
-  Quiet visitor;
+  SensitivityVisitor visitor;
   SensitivityWalk walk(program, SymptomKind::kDetectors, visitor);
   walk.limit_work(kMostWork);
   try {

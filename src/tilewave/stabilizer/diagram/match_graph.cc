@@ -179,14 +179,10 @@ std::string match_graph_svg(const circuit::ErrorModel& model) {
       if (f.detectors.size() <= 2 && f.observables.empty() != flips) draw(f, p);
   }
   for (const auto& [d, p] : at) {
-    std::string words = "D" + std::to_string(d);
-    const auto& c = all.places.at(d);
-    for (std::size_t k = 0; k < c.size(); ++k)
-      words.append(k ? ", " : " (").append(language::shortest_number(c[k]));
-    if (!c.empty()) words += ")";
-    svg.circle(p, 4, {"#202020"}, words);
-    if (at.size() <= 2000)
-      svg.text({p.x + 6, p.y - 7}, "D" + std::to_string(d), 9, "#404040", TextAnchor::kStart);
+    const std::string name = "D" + std::to_string(d);
+    const std::vector<double>& c = all.places.at(d);
+    svg.circle(p, 4, {"#202020"}, c.empty() ? name : name + " " + language::in_parentheses(c));
+    if (at.size() <= 2000) svg.text({p.x + 6, p.y - 7}, name, 9, "#404040", TextAnchor::kStart);
   }
   return svg.finish(width, height);
 }

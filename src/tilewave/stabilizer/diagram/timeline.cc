@@ -175,11 +175,7 @@ class Timeline {
   std::string title_of(const StabilizerCircuit& circuit, const StabInstruction& op) const {
     std::string title(circuit.name(op));
     if (!circuit.tag(op).empty()) title += "[" + circuit.tag(op) + "]";
-    const auto args = circuit.args(op);
-    for (std::size_t k = 0; k < args.size(); ++k)
-      title.append(k ? ", " : "(").append(language::shortest_number(args[k]));
-    if (!args.empty()) title += ')';
-    return title;
+    return title + language::in_parentheses(circuit.args(op));
   }
 
   QubitCoordinates coords_;
@@ -368,11 +364,8 @@ std::string Timeline::draw(std::uint64_t first_tick) const {
   double label = 30;
   const auto name_of = [&](std::uint32_t qubit) {
     const auto it = coords_.find(qubit);
-    std::string name = "q" + std::to_string(qubit);
-    if (it == coords_.end()) return name;
-    for (std::size_t k = 0; k < it->second.size(); ++k)
-      name.append(k ? ", " : " (").append(language::shortest_number(it->second[k]));
-    return name + ")";
+    const std::string name = "q" + std::to_string(qubit);
+    return it == coords_.end() ? name : name + " " + language::in_parentheses(it->second);
   };
   for (const auto& [qubit, row] : rows_) label = std::max(label, text_width(name_of(qubit), kFont));
   lefts[0] = label + 16;

@@ -49,6 +49,21 @@ DensePauli random_pauli(std::uint32_t k, std::mt19937_64& random) {
   return p;
 }
 
+DenseOp turn(DenseKind kind, double angle) {
+  DenseOp op;
+  op.kind = kind;
+  op.c = std::cos(angle), op.s = std::sin(angle);
+  return op;
+}
+
+DenseOp measurement(const DensePauli& p) {
+  DenseOp op;
+  op.kind = DenseKind::kMeasure;
+  op.p = p;
+  op.pivot = static_cast<std::uint32_t>(std::bit_width(p.x ? p.x : p.z) - 1);
+  return op;
+}
+
 // Every amplitude is checked through expectations of Paulis, which a basis does not hide.
 TEST(DenseState, operations_are_what_they_are_by_definition) {
   std::mt19937_64 random(5);
@@ -58,17 +73,12 @@ TEST(DenseState, operations_are_what_they_are_by_definition) {
       Amplitudes phi{1};
       const auto check = [&] {
         for (int n = 0; n < 4 && state.k() > 0; ++n) {
-          DenseOp op;
-          op.kind = DenseKind::kMeasure;
-          op.p = random_pauli(state.k(), random);
-          op.pivot = static_cast<std::uint32_t>(std::bit_width(op.p.x ? op.p.x : op.p.z) - 1);
+          const DenseOp op = measurement(random_pauli(state.k(), random));
           EXPECT_NEAR(state.chance(op), (1 - expectation(op.p, phi)) / 2, 1e-12) << k;
         }
       };
       const auto promote = [&](double angle) {
-        DenseOp op;
-        op.kind = DenseKind::kPromote;
-        op.c = std::cos(angle), op.s = std::sin(angle);
+        const DenseOp op = turn(DenseKind::kPromote, angle);
         state.run({&op, 1}, nullptr);
         Amplitudes next = phi;
         for (auto& a : next) a *= std::complex<double>(0, -op.s);
@@ -80,9 +90,8 @@ TEST(DenseState, operations_are_what_they_are_by_definition) {
         std::vector<DenseOp> ops;
         const std::uint64_t signs = random();
         for (int j = 0; j < count; ++j) {
-          DenseOp op;
+          DenseOp op = turn(DenseKind::kRotate, 0.3 * j + 0.2);
           op.p = random_pauli(state.k(), random);
-          op.c = std::cos(0.3 * j + 0.2), op.s = std::sin(0.3 * j + 0.2);
           ops.push_back(op);
           const Amplitudes of = image(op.p, phi);
           const double s = (signs >> j) & 1 ? -op.s : op.s;
@@ -99,15 +108,12 @@ TEST(DenseState, operations_are_what_they_are_by_definition) {
       if (at_once) promote(0.4 + round);
       const std::uint32_t now = k + at_once;
       // A measurement; the coordinates that stay are those of state.h's text.
-      DenseOp op;
-      op.kind = DenseKind::kMeasure;
-      op.p = random_pauli(now, random);
+      DensePauli measured = random_pauli(now, random);
       if (at_once && round % 3) {
-        op.p.x = 0, op.p.z |= 1u << k;
-        op.p.phase =
-            static_cast<std::uint8_t>((std::popcount(op.p.x & op.p.z) + 2 * (round & 1)) & 3);
+        measured.x = 0, measured.z |= 1u << k;
+        measured.phase = static_cast<std::uint8_t>(2 * (round & 1));
       }
-      op.pivot = static_cast<std::uint32_t>(std::bit_width(op.p.x ? op.p.x : op.p.z) - 1);
+      const DenseOp op = measurement(measured);
       if (round % 5) {
         EXPECT_NEAR(state.chance(op), (1 - expectation(op.p, phi)) / 2, 1e-12) << now;
       }
@@ -145,24 +151,18 @@ TEST(DenseState, a_norm_that_falls_stays_in_range) {
   std::mt19937_64 random(6);
   DenseState state;
   for (int j = 0; j < 6; ++j) {
-    DenseOp op;
-    op.kind = DenseKind::kPromote;
-    op.c = std::cos(0.3 + j), op.s = std::sin(0.3 + j);
-    state.apply(op, false);
+    state.apply(turn(DenseKind::kPromote, 0.3 + j), false);
   }
   for (int step = 0; step < 400; ++step) {
-    DenseOp promote, measure, rotate;
-    promote.kind = DenseKind::kPromote;
-    promote.c = std::cos(1e-3), promote.s = std::sin(1e-3);
+    const DenseOp promote = turn(DenseKind::kPromote, 1e-3);
     state.run({&promote, 1}, nullptr);
-    measure.kind = DenseKind::kMeasure;
-    measure.p.z = 1u << 6, measure.pivot = 6;
+    const DenseOp measure = measurement({0, 1u << 6, 0});
     if (step % 5 == 0) {
       EXPECT_NEAR(state.chance(measure), promote.s * promote.s, 1e-18) << step;
     }
     state.project(measure, true);
+    DenseOp rotate = turn(DenseKind::kRotate, 0.4);
     rotate.p = random_pauli(6, random);
-    rotate.c = std::cos(0.4), rotate.s = std::sin(0.4);
     const std::uint64_t sign = 0;
     state.run({&rotate, 1}, &sign);
   }

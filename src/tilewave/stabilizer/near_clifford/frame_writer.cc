@@ -11,6 +11,12 @@ namespace {
 
 constexpr std::size_t kMostPrims = std::size_t{1} << 22;
 
+Prim make_prim(PrimKind kind, std::uint32_t source) {
+  Prim out{};
+  out.kind = kind, out.source = source;
+  return out;
+}
+
 void check_length(std::uint64_t operations) {
   if (operations <= kMostPrims) return;
   throw Error(ExitCode::kResources,
@@ -73,25 +79,16 @@ void FrameWriter::copy(const Prim& p) {
 
 void FrameWriter::copy_record(const Prim& p, std::uint32_t flip) {
   emit(p);
-  if (p.kind == PrimKind::kHerald) {
-    for (std::uint32_t k = 0; k < p.count; ++k) record_of_.push_back(records_++);
-  } else {
-    record_of_.push_back(records_++);
-  }
+  const std::uint32_t made = p.kind == PrimKind::kHerald ? p.count : 1;
+  for (std::uint32_t k = 0; k < made; ++k) record_of_.push_back(records_++);
   if (flip != kNoFlip) {
-    Prim noise{};
-    noise.kind = PrimKind::kRecordFlip;
-    noise.count = 1;
-    noise.param = flip;
-    noise.source = p.source;
+    Prim noise = make_prim(PrimKind::kRecordFlip, p.source);
+    noise.count = 1, noise.param = flip;
     emit(noise);
   }
   if (!records_only_) return;
-  const std::uint32_t made = p.kind == PrimKind::kHerald ? p.count : 1;
   for (std::uint32_t k = made; k > 0; --k) {
-    Prim detector{};
-    detector.kind = PrimKind::kDetector;
-    detector.source = p.source;
+    Prim detector = make_prim(PrimKind::kDetector, p.source);
     const std::uint32_t lookback = back(records_ - k);
     set_list(detector, {&lookback, 1});
     emit(detector);
@@ -100,11 +97,9 @@ void FrameWriter::copy_record(const Prim& p, std::uint32_t flip) {
 
 void FrameWriter::controlled(const std::pair<std::uint32_t, circuit::Pauli>& f, std::uint32_t q,
                              circuit::Pauli p, std::uint32_t source) {
-  Prim c{};
-  c.kind = PrimKind::kControlled;
+  Prim c = make_prim(PrimKind::kControlled, source);
   c.p = f.second, c.a = f.first;
   c.q = p, c.b = q;
-  c.source = source;
   emit(c);
 }
 
@@ -113,40 +108,31 @@ std::uint32_t FrameWriter::frame_sign(const PauliFactors& factors, std::uint32_t
   const auto [q0, p0] = factors[0];
   const circuit::Pauli other = p0 == circuit::Pauli::kX ? circuit::Pauli::kZ : circuit::Pauli::kX;
   for (std::size_t i = 1; i < factors.size(); ++i) controlled(factors[i], q0, other, source);
-  Prim sign{};
-  sign.kind = PrimKind::kFrameSign;
+  Prim sign = make_prim(PrimKind::kFrameSign, source);
   sign.p = p0, sign.a = q0;
-  sign.source = source;
   emit(sign);
   for (std::size_t i = factors.size(); i-- > 1;) controlled(factors[i], q0, other, source);
   return records_++;
 }
 
 std::uint32_t FrameWriter::zero_record(std::uint32_t source) {
-  Prim pad{};
-  pad.kind = PrimKind::kPad;
-  pad.source = source;
-  emit(pad);
+  emit(make_prim(PrimKind::kPad, source));
   return records_++;
 }
 
 void FrameWriter::feedback(const PauliFactors& factors, std::uint32_t record,
                            std::uint32_t source) {
   for (const auto& [q, p] : factors) {
-    Prim f{};
-    f.kind = PrimKind::kFeedback;
+    Prim f = make_prim(PrimKind::kFeedback, source);
     f.p = p, f.a = q, f.b = back(record);
-    f.source = source;
     emit(f);
   }
 }
 
 void FrameWriter::observe(std::uint32_t index, std::span<const std::uint32_t> records,
                           std::uint32_t source) {
-  Prim o{};
-  o.kind = PrimKind::kObservable;
+  Prim o = make_prim(PrimKind::kObservable, source);
   o.a = static_cast<std::uint32_t>(num_observables()) + index;
-  o.source = source;
   std::vector<std::uint32_t> backs;
   for (std::uint32_t r : records) backs.push_back(back(r));
   set_list(o, backs);

@@ -31,8 +31,6 @@ class BornColumns : public SensitivityVisitor {
     sets.resize(program.num_born);
     SensitivityWalk(program.frame, SymptomKind::kDetectors, *this).run();
   }
-  void noise(const Prim&, const SensitivityWalk&) override {}
-  void coin(const Prim*, std::uint32_t, const SymptomSet&) override {}
   void record(std::uint64_t number, const SymptomSet& set) override {
     if (const auto it = born_of_.find(number); it != born_of_.end()) sets[it->second] = set;
   }

@@ -7,7 +7,6 @@
 #include <map>
 #include <mutex>
 
-#include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
 #include "tilewave/base/saturating.h"
 #include "tilewave/runtime/threads.h"
