@@ -10,7 +10,6 @@
 #include <random>
 
 #include "gtest/gtest.h"
-#include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
 #include "tilewave/base/thrown_test.h"
 #include "tilewave/field/entropy.h"

@@ -6,10 +6,19 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/field/map.h"
-#include "tilewave/field/remainder.h"
 
 namespace tilewave::field {
 namespace {
+
+// The remainder of a division rounded down, as % of maps means it and NumPy's remainder computes it:
+// x - y floor(x / y), exact, but for one rounding where the signs of x and y differ. Has the sign of
+// y. NaN for y = 0 and infinite x; x (y where the signs differ) for infinite y.
+template <class T>
+T floor_remainder(T x, T y) {
+  const T r = std::fmod(x, y);  // exact, of the sign of x
+  if (r == 0) return std::copysign(T(0), y);
+  return (r < 0) != (y < 0) ? r + y : r;
+}
 
 struct OpRow {
   MapOp op;

@@ -19,7 +19,6 @@
 #include "tilewave/parametric/function.h"
 #include "tilewave/parametric/plan/absorb.h"
 #include "tilewave/parametric/run.h"
-#include "tilewave/parametric/run_pool.h"
 #include "tilewave/runtime/threads.h"
 
 namespace tilewave::parametric {
@@ -37,6 +36,36 @@ inline constexpr std::size_t kGroupsBetweenStops = 512;
 void need_starts(const Sets& sets, int num_qubits, int num_threads);
 
 }  // namespace detail
+
+// Runs that are kept for the next call. One that fails is not given back.
+template <class R>
+class Pool {
+ public:
+  template <class F>
+  std::unique_ptr<R> take(F make) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!kept_.empty()) {
+        auto run = std::move(kept_.back());
+        kept_.pop_back();
+        return run;
+      }
+    }
+    return make();
+  }
+  void give(std::unique_ptr<R> run) {
+    const std::lock_guard lock(mutex_);
+    kept_.push_back(std::move(run));
+  }
+  void clear() {
+    const std::lock_guard lock(mutex_);
+    kept_.clear();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<R>> kept_;
+};
 
 // Actions with observables, and what runs them.
 struct Function::Engine {

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <set>
 
-#include "tilewave/base/error.h"
 #include "tilewave/parametric/function.h"
 #include "tilewave/parametric/gate_by_gate_test.h"
 

@@ -25,7 +25,6 @@
 #include "tilewave/python/arguments-inl.h"
 #include "tilewave/python/arrays-inl.h"
 #include "tilewave/python/bind.h"
-#include "tilewave/python/modules-inl.h"
 #include "tilewave/simulate/program.h"
 
 namespace nb = nanobind;

@@ -16,7 +16,6 @@
 #include "tilewave/field/run/map_runner.h"
 #include "tilewave/python/arrays-inl.h"
 #include "tilewave/python/bind.h"
-#include "tilewave/python/modules-inl.h"
 #include "tilewave/runtime/cuda/device_memory.h"
 
 namespace nb = nanobind;

@@ -10,7 +10,6 @@
 #include "tilewave/base/error.h"
 #include "tilewave/python/arguments-inl.h"
 #include "tilewave/python/bind.h"
-#include "tilewave/python/modules-inl.h"
 
 namespace nb = nanobind;
 

@@ -24,7 +24,6 @@
 #include "tilewave/python/arguments-inl.h"
 #include "tilewave/python/arrays-inl.h"
 #include "tilewave/python/bind.h"
-#include "tilewave/python/modules-inl.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -1,23 +1,20 @@
 // Circuits as functions of their parameters. The interpreter is free while they compute.
 #include <complex>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
-#include "tilewave/base/error.h"
 #include "tilewave/circuit/pauli.h"
 #include "tilewave/parametric/device_choice.h"
 #include "tilewave/parametric/split_function.h"
 #include "tilewave/python/arrays-inl.h"
 #include "tilewave/python/bind.h"
-#include "tilewave/python/modules-inl.h"
 #include "tilewave/python/terms-inl.h"
 #include "tilewave/runtime/ranks.h"
 #include "tilewave/settings/device.h"
-#include "tilewave/settings/precision_words.h"
+#include "tilewave/settings/names.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -14,7 +14,7 @@
 #include "tilewave/base/units.h"
 #include "tilewave/language/text/source.h"
 #include "tilewave/python/arrays-inl.h"
-#include "tilewave/python/modules-inl.h"
+#include "tilewave/python/bind.h"
 #include "tilewave/simulate/simulate.h"
 
 namespace nb = nanobind;

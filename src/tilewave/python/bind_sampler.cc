@@ -23,7 +23,6 @@
 #include "tilewave/python/bind.h"
 #include "tilewave/python/buffer_pool.h"
 #include "tilewave/python/device_shots-inl.h"
-#include "tilewave/python/modules-inl.h"
 #include "tilewave/python/stream_rows.h"
 #include "tilewave/runtime/threads.h"
 #include "tilewave/stabilizer/cpu/fault_rows.h"

@@ -20,8 +20,6 @@
 #include "tilewave/python/arguments-inl.h"
 #include "tilewave/python/arrays-inl.h"
 #include "tilewave/python/bind.h"
-#include "tilewave/python/modules-inl.h"
-#include "tilewave/python/run_options.h"
 #include "tilewave/python/terms-inl.h"
 #include "tilewave/runtime/threads.h"
 #include "tilewave/simulate/checkpoint/saved_register.h"

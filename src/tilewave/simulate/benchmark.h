@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tilewave/circuit/circuit.h"
-#include "tilewave/settings/effort.h"
+#include "tilewave/settings/names.h"
 #include "tilewave/simulate/make_state.h"
 #include "tilewave/statevec/plan/plan.h"
 #include "tilewave/statevec/state.h"

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <random>
 
-#include "tilewave/base/error.h"
 #include "tilewave/base/thrown_test.h"
 #include "tilewave/circuit/noise_model.h"
 #include "tilewave/language/noise/json.h"

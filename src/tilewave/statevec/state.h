@@ -31,7 +31,7 @@ struct StepTime {
   double measured_s = 0;
   double bytes = 0;
   /// Where RunObserver::wants_terms: what the engine's rates are multiplied by for this prediction, in
-  /// the order of their list (rates/numbers.h); empty where the step is not made of them.
+  /// the order of their list (rates/rates_file.h); empty where the step is not made of them.
   std::vector<double> terms = {};
 };
 

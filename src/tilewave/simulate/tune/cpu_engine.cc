@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tilewave/base/error.h"
 #include "tilewave/runtime/machine.h"
 #include "tilewave/runtime/memory.h"
 #include "tilewave/runtime/threads.h"

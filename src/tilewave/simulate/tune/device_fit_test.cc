@@ -11,7 +11,7 @@
 #include "tilewave/statevec/plan/pass_price.h"
 #include "tilewave/statevec/plan/planner.h"
 #include "tilewave/statevec/rates/probes.h"
-#include "tilewave/statevec/tile/price.h"
+#include "tilewave/statevec/tile/device_numbers.h"
 #include "tilewave/statevec/tile/program.h"
 
 namespace tilewave::simulate {

@@ -3,7 +3,6 @@
 // the tile passes are in tile_kernel.cuh, the observations in observe.cuh.
 #pragma once
 
-#include <cstring>
 #include <functional>
 #include <optional>
 #include <vector>

@@ -9,6 +9,7 @@
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
 #include "tilewave/runtime/cost_cache.h"
+#include "tilewave/runtime/cuda/jit_cache.h"
 #include "tilewave/statevec/cuda/cuda_tuning.h"
 #include "tilewave/statevec/cuda/tile_launch.h"
 #include "tilewave/statevec/device_costs.h"
@@ -188,6 +189,21 @@ CostModel cuda_cost_model(const runtime::CudaDevice& device, Precision precision
   tile::set_costs(cost, numbers, precision, found.source == CostSource::kTuned || is_checked);
   cost.late_phases = true;
   return cost;
+}
+
+std::string compiled_passes() {
+  std::string why;
+  const runtime::cuda::JitCache* const cache = runtime::cuda::JitCache::of_process(&why);
+  return cache ? cache->description() : "none: " + why;
+}
+
+std::string refused_passes() {
+  const runtime::cuda::JitCache* const cache = runtime::cuda::JitCache::if_made();
+  const std::string refusal = cache ? cache->refusal() : "";
+  if (refusal.empty()) return "";
+  return "passes are interpreted, which may take several times as long: their kernels do not "
+         "compile here (" +
+         refusal.substr(0, refusal.find('\n')) + ")";
 }
 
 }  // namespace tilewave::statevec

@@ -11,7 +11,7 @@
 #include <span>
 
 #include "tilewave/circuit/circuit.h"
-#include "tilewave/settings/effort.h"
+#include "tilewave/settings/names.h"
 #include "tilewave/statevec/plan/overlap.h"
 #include "tilewave/statevec/plan/plan.h"
 #include "tilewave/statevec/plan/plan_memory.h"
@@ -104,6 +104,9 @@ struct CostModel {
   double exchange_overhead_s = 2e-5;
   Overlap overlap;  ///< of exchanges with passes
 };
+
+/// All numbers of a cost model, for keys: two models with equal words lead to equal plans.
+std::vector<std::uint64_t> words_of(const CostModel& cost);
 
 struct PlanOptions {
   Precision precision = Precision::kDouble;

@@ -13,7 +13,7 @@
 #include "tilewave/statevec/plan/planner.h"
 #include "tilewave/statevec/rates/probes.h"
 #include "tilewave/statevec/tile/device_numbers.h"
-#include "tilewave/statevec/tile/price.h"
+#include "tilewave/statevec/tile/emulator_test.h"
 #include "tilewave/statevec/tile/program.h"
 
 namespace tilewave::statevec::rates {
@@ -126,12 +126,7 @@ TEST(Fit, keeps_what_no_time_tells_of_at_the_level_of_the_others) {
 
 // A plan for a device with tiles of this shape.
 Plan family_plan(std::string_view family, std::uint32_t num_qubits, const tile::Shape& shape) {
-  PlanOptions options;
-  options.precision = shape.precision;
-  options.cost.tile_qubits = shape.tile_qubits;
-  options.cost.row_bits = shape.row_bits;
-  options.cost.late_phases = true;
-  return make_plan(circuit::make_family(family, num_qubits), options);
+  return make_plan(circuit::make_family(family, num_qubits), tile::plan_options(shape));
 }
 
 // Operations of programs as a device runs them, with costs of another device.

@@ -190,4 +190,12 @@ std::vector<double> program_terms(const OpCosts& paid, bool compiled, const Pass
   return terms;
 }
 
+double program_s(const OpCosts& paid, const OpCosts& costs, double memory_s, double worked,
+                 double slower) {
+  OpCosts operations = costs;
+  operations.unhidden = 0;
+  const double work_s = 1e-3 * sum_of(paid, operations) * slower * std::ldexp(worked, -30);
+  return std::max(memory_s, costs.unhidden * memory_s + work_s);
+}
+
 }  // namespace tilewave::statevec::tile
