@@ -4,33 +4,19 @@
 
 #include <bit>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <iterator>
 #include <limits>
 #include <random>
+#include <tuple>
 
 #include "gtest/gtest.h"
 #include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
 #include "tilewave/base/thrown_test.h"
+#include "tilewave/field/rasters_test.h"
 
 namespace tilewave::field {
 namespace {
-
-constexpr const char* kStudy = "v + (ix % 2 ? sqrt(log(v)+1) : sqrt(cos(v)+1))";
-
-// The study's input: the 32-bit linear congruential generator of its C library, seed 1.
-std::vector<float> study_input(std::size_t n) {
-  std::vector<float> values(n);
-  std::uint32_t state = 1;
-  for (float& v : values) {
-    state = state * 214013u + 2531011u;
-    v = 10.0f + static_cast<float>((state >> 16 & 0x7fffu) % 256u);
-  }
-  return values;
-}
 
 std::string map_error(const std::string& text) {
   return error_of([&] { MapExpression::parse(text); }, ExitCode::kUsage);
@@ -167,55 +153,55 @@ TEST(Map, Semantics) {
             static_cast<float>(static_cast<std::int64_t>(2000 * 7000000000000000ULL)));  // wraps
 }
 
-// Functions that are short for several operations.
-TEST(Map, ShortFunctions) {
-  struct Row {
-    const char* text;
-    float v, want;
-  };
-  for (const Row& row : {Row{"clip(v, -1, 2)", 5.0f, 2.0f},
-                         {"clip(v, -1, 2)", -INFINITY, -1.0f},
-                         {"clip(v, -1, 2)", 0.5f, 0.5f},
-                         {"clip(v, -1, 2)", NAN, NAN},
-                         {"sign(v)", -3.5f, -1.0f},
-                         {"sign(v)", 1e-45f, 1.0f},
-                         {"1 / sign(v)", -0.0f, INFINITY},
-                         {"sign(v)", NAN, NAN},
-                         {"sign(ix - 2)", 0.0f, -1.0f},
-                         {"isnan(v)", NAN, 1.0f},
-                         {"isnan(v)", INFINITY, 0.0f},
-                         {"isnan(nan)", 0.0f, 1.0f},
-                         {"isnan(ix)", 0.0f, 0.0f},
-                         {"where(isnan(v), -1, v)", NAN, -1.0f},
-                         {"where(v > 2, nan, v)", 3.0f, NAN},
-                         {"where(v > 2, -inf, v)", 3.0f, -INFINITY},
-                         {"trunc(v)", -2.7f, -2.0f},
-                         {"hypot(v, inf)", NAN, INFINITY},
-                         {"hypot(v, 4)", -3.0f, 5.0f}}) {
-    const float got = at(row.text, row.v);
+// What an expression makes of a value.
+struct Value {
+  const char* text;
+  float v, want;
+};
+void expect_value(const Value& row, MapPrecision precision, std::size_t count) {
+  for (const float got : map_of(row.text, std::vector<float>(count, row.v), precision)) {
     EXPECT_TRUE(got == row.want || (std::isnan(got) && std::isnan(row.want)))
         << row.text << " of " << row.v << " gives " << got;
   }
 }
 
+// Functions that are short for several operations.
+TEST(Map, ShortFunctions) {
+  for (const Value& row : {Value{"clip(v, -1, 2)", 5.0f, 2.0f},
+                           {"clip(v, -1, 2)", -INFINITY, -1.0f},
+                           {"clip(v, -1, 2)", 0.5f, 0.5f},
+                           {"clip(v, -1, 2)", NAN, NAN},
+                           {"sign(v)", -3.5f, -1.0f},
+                           {"sign(v)", 1e-45f, 1.0f},
+                           {"1 / sign(v)", -0.0f, INFINITY},
+                           {"sign(v)", NAN, NAN},
+                           {"sign(ix - 2)", 0.0f, -1.0f},
+                           {"isnan(v)", NAN, 1.0f},
+                           {"isnan(v)", INFINITY, 0.0f},
+                           {"isnan(nan)", 0.0f, 1.0f},
+                           {"isnan(ix)", 0.0f, 0.0f},
+                           {"where(isnan(v), -1, v)", NAN, -1.0f},
+                           {"where(v > 2, nan, v)", 3.0f, NAN},
+                           {"where(v > 2, -inf, v)", 3.0f, -INFINITY},
+                           {"trunc(v)", -2.7f, -2.0f},
+                           {"hypot(v, inf)", NAN, INFINITY},
+                           {"hypot(v, 4)", -3.0f, 5.0f}}) {
+    expect_value(row, MapPrecision::kPrecise, 1);
+  }
+}
+
 TEST(Map, SmallArraysTakeOneThread) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a process that has started none yet
-  const auto tasks = [] {
-    const std::filesystem::directory_iterator all("/proc/self/task");
-    return static_cast<int>(std::distance(begin(all), end(all)));
-  };
-  const auto count = [&](const char* text, std::int64_t width, MapPrecision precision) {
-    const int before = tasks();
+  for (const auto& [width, precision, threads] : {std::tuple{64, MapPrecision::kPrecise, 0},
+                                                  {64, MapPrecision::kLut, 0},
+                                                  {8192, MapPrecision::kPrecise, 1}}) {
     std::vector<float> values(static_cast<std::size_t>(width * 64), 3.0f);
     MapOptions o;
     o.threads = 2;
     o.precision = precision;
-    map_cpu(MapExpression::parse(text), o, width, 0, 64, values.data());
-    std::exit(tasks() - before);
-  };
-  EXPECT_EXIT(count(kStudy, 64, MapPrecision::kPrecise), testing::ExitedWithCode(0), "");
-  EXPECT_EXIT(count(kStudy, 64, MapPrecision::kLut), testing::ExitedWithCode(0), "");
-  EXPECT_EXIT(count(kStudy, 8192, MapPrecision::kPrecise), testing::ExitedWithCode(1), "");
+    expect_started_threads(threads, [&, width = width] {
+      map_cpu(MapExpression::parse(kStudy), o, width, 0, 64, values.data());
+    });
+  }
 }
 
 TEST(Map, ResiduesAreSpecialisedAway) {
@@ -227,73 +213,60 @@ TEST(Map, ResiduesAreSpecialisedAway) {
   EXPECT_EQ(MapExpression::parse("ix % 17").period(), 1);
 }
 
-// Every function and random composite expressions, place-dependent ones included, against double
-// precision.
+// An expression of values between two ends, and how far it may be from double precision.
+struct Range {
+  const char* text;
+  float low, high;
+  double relative;
+};
+void expect_within(const Range& range, MapPrecision precision, std::int64_t width,
+                   std::int64_t height, std::mt19937& draw) {
+  std::vector<float> input(static_cast<std::size_t>(width * height));
+  for (float& v : input)
+    v = range.low + (range.high - range.low) * static_cast<float>(draw() / 4294967296.0);
+  auto result = input;
+  MapOptions o;
+  o.precision = precision;
+  const MapExpression e = MapExpression::parse(range.text);
+  map_cpu(e, o, width, 0, height, result.data());
+  MapError error;
+  verify_map(e, 1, width, 0, height, input.data(), result.data(), error);
+  EXPECT_LE(error.relative, range.relative) << range.text << " width " << width;
+  EXPECT_EQ(error.mismatched, 0) << range.text;
+}
+
+// Every function and random composite expressions, place-dependent ones included.
 TEST(Map, AgainstDoublePrecision) {
-  struct Row {
-    const char* text;
-    float low, high;
-    double relative;
-  };
-  const Row rows[] = {{"log(v)", 1e-30f, 1e30f, 1.2e-7},
-                      {"log2(v)", 1e-30f, 1e30f, 1.2e-7},
-                      {"log10(v)", 1e-30f, 1e30f, 1.2e-7},
-                      {"exp(v)", -80, 88, 1.2e-7},
-                      {"sin(v)", -1000, 1000, 1.2e-7},
-                      {"cos(v)", -1000, 1000, 1.2e-7},
-                      {"sin(v)", -1e30f, 1e30f, 1.2e-7},
-                      {"cos(v)", -3e13f, 3e13f, 1.2e-7},
-                      {"tan(v)", -10, 10, 1.2e-7},
-                      {"sqrt(v)", 0, 1e10f, 1.2e-7},
-                      {"cbrt(v)", -100, 100, 1.2e-7},
-                      {"atan(v)", -100, 100, 1.2e-7},
-                      {"tanh(v)", -5, 5, 1.2e-7},
-                      {"pow(v, 1.5)", 0, 100, 1.2e-7},
-                      {"atan2(v, 2)", -9, 9, 1.2e-7},
-                      {"v + (idx % 3 == 1 ? ix : iy * 2)", 0, 100, 3e-7},
-                      {"(ix + iy) % 2 ? v : 1 / v", 1, 100, 1.2e-7},
-                      {"min(v, ix) + max(iy, 3) * (v > 50)", 0, 100, 3e-7}};
+  const Range rows[] = {{"log(v)", 1e-30f, 1e30f, 1.2e-7},
+                        {"log2(v)", 1e-30f, 1e30f, 1.2e-7},
+                        {"log10(v)", 1e-30f, 1e30f, 1.2e-7},
+                        {"exp(v)", -80, 88, 1.2e-7},
+                        {"sin(v)", -1000, 1000, 1.2e-7},
+                        {"cos(v)", -1000, 1000, 1.2e-7},
+                        {"sin(v)", -1e30f, 1e30f, 1.2e-7},
+                        {"cos(v)", -3e13f, 3e13f, 1.2e-7},
+                        {"tan(v)", -10, 10, 1.2e-7},
+                        {"sqrt(v)", 0, 1e10f, 1.2e-7},
+                        {"cbrt(v)", -100, 100, 1.2e-7},
+                        {"atan(v)", -100, 100, 1.2e-7},
+                        {"tanh(v)", -5, 5, 1.2e-7},
+                        {"pow(v, 1.5)", 0, 100, 1.2e-7},
+                        {"atan2(v, 2)", -9, 9, 1.2e-7},
+                        {"v + (idx % 3 == 1 ? ix : iy * 2)", 0, 100, 3e-7},
+                        {"(ix + iy) % 2 ? v : 1 / v", 1, 100, 1.2e-7},
+                        {"min(v, ix) + max(iy, 3) * (v > 50)", 0, 100, 3e-7}};
   std::mt19937 draw(7);
   for (const std::int64_t width : {1, 7, 513, 1030}) {
-    const std::int64_t height = 5;
-    for (const Row& row : rows) {
-      std::vector<float> input(static_cast<std::size_t>(width * height));
-      for (float& v : input)
-        v = row.low + (row.high - row.low) * static_cast<float>(draw() / 4294967296.0);
-      auto result = input;
-      const MapExpression e = MapExpression::parse(row.text);
-      map_cpu(e, MapOptions(), width, 0, height, result.data());
-      MapError error;
-      verify_map(e, 1, width, 0, height, input.data(), result.data(), error);
-      EXPECT_LE(error.relative, row.relative) << row.text << " width " << width;
-      EXPECT_EQ(error.mismatched, 0) << row.text;
-    }
+    for (const Range& row : rows) expect_within(row, MapPrecision::kPrecise, width, 5, draw);
   }
 }
 
 TEST(Map, FastStaysWithinItsUlps) {
-  struct Row {
-    const char* text;
-    float low, high;
-    double relative;
-  };
-  const Row rows[] = {{"log(v)", 2, 1e30f, 5e-7},
-                      {"exp(v)", -80, 80, 5e-7},
-                      {"sqrt(sin(v) + 2)", -1000, 1000, 5e-7}};
   std::mt19937 draw(7);
-  for (const Row& row : rows) {
-    std::vector<float> input(5000);
-    for (float& v : input)
-      v = row.low + (row.high - row.low) * static_cast<float>(draw() / 4294967296.0);
-    auto result = input;
-    MapOptions o;
-    o.precision = MapPrecision::kFast;
-    const MapExpression e = MapExpression::parse(row.text);
-    map_cpu(e, o, 5000, 0, 1, result.data());
-    MapError error;
-    verify_map(e, 1, 5000, 0, 1, input.data(), result.data(), error);
-    EXPECT_LE(error.relative, row.relative) << row.text;
-  }
+  for (const Range& row : {Range{"log(v)", 2, 1e30f, 5e-7},
+                           {"exp(v)", -80, 80, 5e-7},
+                           {"sqrt(sin(v) + 2)", -1000, 1000, 5e-7}})
+    expect_within(row, MapPrecision::kFast, 5000, 1, draw);
 }
 
 TEST(Map, AnyCountOfRepeatsEndsOrIsStopped) {
@@ -344,14 +317,11 @@ TEST(Map, SameBitsForAnyThreadsAndBands) {
 TEST(Map, RootsAtTheEnds) {
   const float inf = std::numeric_limits<float>::infinity();
   const float ends[] = {0.0f,  -0.0f,   1e-45f, 3e-42f, 1.2e-38f, 1e-31f,
-                        1e31f, 3.4e38f, inf,    -1.0f,  -inf};
+                        1e31f, 3.4e38f, inf,    -1.0f,  -inf,     NAN};
   for (const MapPrecision precision : {MapPrecision::kPrecise, MapPrecision::kFast}) {
     std::vector<float> input(3000, 2.0f);
     for (std::size_t i = 0; i < input.size(); i += 7) input[i] = ends[i / 7 % std::size(ends)];
-    auto result = input;
-    MapOptions o;
-    o.precision = precision;
-    map_cpu(MapExpression::parse("sqrt(v)"), o, 3000, 0, 1, result.data());
+    const std::vector<float> result = map_of("sqrt(v)", input, precision);
     for (std::size_t i = 0; i < input.size(); ++i) {
       const float want = std::sqrt(input[i]);
       if (std::isnan(want)) {
@@ -375,30 +345,24 @@ TEST(Map, JoinedStepsHaveTheBitsOfSingleOnes) {
   input[5] = 0.0f;  // log: infinite, and out of reach
   input[700] = std::numeric_limits<float>::quiet_NaN();
   for (const MapPrecision precision : {MapPrecision::kPrecise, MapPrecision::kFast}) {
-    MapOptions o;
-    o.precision = precision;
-    const auto run = [&](const char* text, std::vector<float> values) {
-      map_cpu(MapExpression::parse(text), o, 2048, 0, 1, values.data());
-      return values;
+    const auto run = [&](const std::string& text, const std::vector<float>& values) {
+      return map_of(text, values, precision);
     };
     for (const char* f : {"log", "cos", "sin", "exp"}) {
       const std::string name(f);
-      const auto joined = run((name + "(v) + 1.5").c_str(), input);
-      const auto rooted = run(("sqrt(" + name + "(v) + 1.5)").c_str(), input);
-      const auto summed = run(("v + sqrt(" + name + "(v) + 1.5)").c_str(), input);
-      const auto plus = run("v + 1.5", run((name + "(v)").c_str(), input));
+      const auto joined = run(name + "(v) + 1.5", input);
+      const auto rooted = run("sqrt(" + name + "(v) + 1.5)", input);
+      const auto summed = run("v + sqrt(" + name + "(v) + 1.5)", input);
+      const auto plus = run("v + 1.5", run(name + "(v)", input));
       const auto root = run("sqrt(v)", plus);
       // the value is wanted twice: nothing to join
-      const auto twice = run(("(" + name + "(v) + 1.5) * " + name + "(v)").c_str(), input);
-      const auto factor = run((name + "(v)").c_str(), input);
+      const auto twice = run("(" + name + "(v) + 1.5) * " + name + "(v)", input);
+      const auto factor = run(name + "(v)", input);
       for (std::size_t i = 0; i < input.size(); ++i) {
-        const auto same = [](float a, float b) {
-          return (std::isnan(a) && std::isnan(b)) || std::memcmp(&a, &b, sizeof a) == 0;
-        };
-        ASSERT_TRUE(same(joined[i], plus[i])) << name << " " << input[i];
-        ASSERT_TRUE(same(rooted[i], root[i])) << name << " " << input[i];
-        ASSERT_TRUE(same(summed[i], input[i] + root[i])) << name << " " << input[i];
-        ASSERT_TRUE(same(twice[i], plus[i] * factor[i])) << name << " " << input[i];
+        ASSERT_TRUE(same_bits(joined[i], plus[i])) << name << " " << input[i];
+        ASSERT_TRUE(same_bits(rooted[i], root[i])) << name << " " << input[i];
+        ASSERT_TRUE(same_bits(summed[i], input[i] + root[i])) << name << " " << input[i];
+        ASSERT_TRUE(same_bits(twice[i], plus[i] * factor[i])) << name << " " << input[i];
       }
     }
   }
@@ -414,13 +378,6 @@ TEST(Map, RootsAreCorrectlyRounded) {
     map_cpu(e, MapOptions(), 1 << 16, 0, 1, values.data());
     for (std::uint32_t i = 0; i < 1u << 16; ++i)
       ASSERT_EQ(values[i], std::sqrt(std::bit_cast<float>(block + i))) << block + i;
-  }
-  std::vector<float> special = {0.0f, -0.0f, 1e-45f, 1e-38f, 1e-30f, 3e38f, INFINITY, -1.0f, NAN};
-  const std::vector<float> input = special;
-  map_cpu(e, MapOptions(), static_cast<std::int64_t>(special.size()), 0, 1, special.data());
-  for (std::size_t i = 0; i < input.size(); ++i) {
-    const float want = std::sqrt(input[i]);
-    EXPECT_TRUE(special[i] == want || (std::isnan(special[i]) && std::isnan(want))) << input[i];
   }
 }
 
@@ -447,30 +404,18 @@ TEST(Map, FastLogarithmsAreWithinTwoUlp) {
 }
 
 TEST(Map, DivisionByZeroFollowsIeee) {
-  struct Row {
-    const char* text;
-    float v, want;
-  };
-  for (const Row& row : {Row{"1 / v", 0.0f, INFINITY},
-                         {"-1 / v", 0.0f, -INFINITY},
-                         {"1 / v", -0.0f, -INFINITY},
-                         {"v / v", 0.0f, NAN},
-                         {"v % 0", 5.0f, NAN},
-                         {"1 / (ix - ix)", 1.0f, INFINITY},
-                         {"log(v)", 0.0f, -INFINITY},
-                         {"sqrt(v)", -1.0f, NAN},
-                         {"log(v)", -1.0f, NAN},
-                         {"pow(v, -1)", 0.0f, INFINITY}}) {
-    for (const MapPrecision precision : {MapPrecision::kPrecise, MapPrecision::kFast}) {
-      MapOptions o;
-      o.precision = precision;
-      std::vector<float> values(5, row.v);
-      map_cpu(MapExpression::parse(row.text), o, 5, 0, 1, values.data());
-      for (const float got : values) {
-        EXPECT_TRUE(got == row.want || (std::isnan(got) && std::isnan(row.want)))
-            << row.text << " of " << row.v << " gives " << got;
-      }
-    }
+  for (const Value& row : {Value{"1 / v", 0.0f, INFINITY},
+                           {"-1 / v", 0.0f, -INFINITY},
+                           {"1 / v", -0.0f, -INFINITY},
+                           {"v / v", 0.0f, NAN},
+                           {"v % 0", 5.0f, NAN},
+                           {"1 / (ix - ix)", 1.0f, INFINITY},
+                           {"log(v)", 0.0f, -INFINITY},
+                           {"sqrt(v)", -1.0f, NAN},
+                           {"log(v)", -1.0f, NAN},
+                           {"pow(v, -1)", 0.0f, INFINITY}}) {
+    for (const MapPrecision precision : {MapPrecision::kPrecise, MapPrecision::kFast})
+      expect_value(row, precision, 5);
   }
 }
 

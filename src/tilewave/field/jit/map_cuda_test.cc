@@ -12,21 +12,12 @@
 #include "tilewave/base/error.h"
 #include "tilewave/field/cuda/entropy_cuda.h"
 #include "tilewave/field/jit/recent.h"
+#include "tilewave/field/rasters_test.h"
 #include "tilewave/field/run/map_runner.h"
 #include "tilewave/runtime/timer.h"
 
 namespace tilewave::field {
 namespace {
-
-std::vector<float> whole_numbers(std::size_t n) {
-  std::vector<float> values(n);
-  std::uint32_t state = 1;
-  for (float& v : values) {
-    state = state * 214013u + 2531011u;
-    v = 10.0f + static_cast<float>((state >> 16 & 0x7fffu) % 256u);
-  }
-  return values;
-}
 
 TEST(MapCuda, KernelsAreKeptByTheirKey) {
   Recent<int> recent(3);
@@ -58,7 +49,7 @@ TEST(MapCuda, KernelsAreKeptByTheirKey) {
 }
 
 TEST(MapCuda, SourceSpecialisesTheLanes) {
-  const auto study = MapExpression::parse("v + (ix % 2 ? sqrt(log(v)+1) : sqrt(cos(v)+1))");
+  const auto study = MapExpression::parse(kStudy);
   const std::string source = make_map_kernel(study, MapPrecision::kPrecise, 2048, false).source;
   EXPECT_NE(source.find("v.y = f1(v.y, 0, 0, 0);"), std::string::npos);
   EXPECT_EQ(make_map_kernel(study, MapPrecision::kPrecise, 2047, false).source.find("f1("),
@@ -87,7 +78,7 @@ TEST(MapCuda, AgainstDoublePrecisionAndTheCpu) {
     int repeat;
     double absolute;
   };
-  const Row rows[] = {{"v + (ix % 2 ? sqrt(log(v)+1) : sqrt(cos(v)+1))", 10, 5e-4},
+  const Row rows[] = {{kStudy, 10, 5e-4},
                       {"v + idx % 3 * (iy > 4 ? ix : 2)", 2, 1e-2},
                       {"min(v, 3) + max(ix, iy) - abs(ix - 5) + floor(v / 7) % 3", 1, 1e-3},
                       {"v > 100 && ix != 3 || !(iy <= 2) ? exp(-v / 50) : pow(v, 0.5)", 1, 1e-4},
@@ -97,7 +88,7 @@ TEST(MapCuda, AgainstDoublePrecisionAndTheCpu) {
     for (const Row& row : rows) {
       for (const MapPrecision precision : {MapPrecision::kPrecise, MapPrecision::kFast}) {
         const std::int64_t height = 33;
-        const auto input = whole_numbers(static_cast<std::size_t>(width * height));
+        const auto input = study_input(static_cast<std::size_t>(width * height));
         const auto e = MapExpression::parse(row.text);
         MapOptions o;
         o.repeat = row.repeat;
@@ -114,7 +105,7 @@ TEST(MapCuda, AgainstDoublePrecisionAndTheCpu) {
     // Whole, in bands that start anywhere, and on every device: the same bits.
     for (const Row& row : rows) {
       const auto e = MapExpression::parse(row.text);
-      const auto input = whole_numbers(static_cast<std::size_t>(width * 33));
+      const auto input = study_input(static_cast<std::size_t>(width * 33));
       auto whole = input, bands = input, several = input;
       MapCuda map(e, MapOptions(), width, 0);
       map.run(0, 33, whole.data());
@@ -131,7 +122,7 @@ TEST(MapCuda, AgainstDoublePrecisionAndTheCpu) {
     MapOptions o;
     o.repeat = 10;
     o.precision = MapPrecision::kLut;
-    auto input = whole_numbers(static_cast<std::size_t>(width * 20)), cpu = input, cuda = input;
+    auto input = study_input(static_cast<std::size_t>(width * 20)), cpu = input, cuda = input;
     map_cpu(e, o, width, 0, 20, cpu.data());
     MapCuda(e, o, width, 0).run(0, 20, cuda.data());
     EXPECT_EQ(std::memcmp(cpu.data(), cuda.data(), cpu.size() * sizeof(float)), 0) << width;
@@ -159,14 +150,12 @@ TEST(MapCuda, RemaindersHaveTheBitsOfTheCpu) {
                            "v % 1e-40", "1000.7 % v", "(v * 3) % (v - 7)", "v % 0", "trunc(v)",
                            "sign(v) + isnan(v)", "clip(v, -1, 2)"}) {
     const auto e = MapExpression::parse(text);
-    auto cpu = input, cuda = input;
-    map_cpu(e, MapOptions(), n, 0, 1, cpu.data());
+    const auto cpu = map_of(text, input);
+    auto cuda = input;
     MapCuda(e, MapOptions(), n, 0).run(0, 1, cuda.data());
     for (std::size_t i = 0; i < input.size(); ++i) {
-      const bool same =
-          (std::isnan(cpu[i]) && std::isnan(cuda[i])) ||
-          std::bit_cast<std::uint32_t>(cpu[i]) == std::bit_cast<std::uint32_t>(cuda[i]);
-      ASSERT_TRUE(same) << text << " of " << input[i] << ": " << cuda[i] << " for " << cpu[i];
+      ASSERT_TRUE(same_bits(cpu[i], cuda[i]))
+          << text << " of " << input[i] << ": " << cuda[i] << " for " << cpu[i];
     }
   }
 }
@@ -197,10 +186,9 @@ TEST(MapCuda, FastFunctionsStayWithinTheirRanges) {
   std::vector<float> none = {NAN, INFINITY};
   MapCuda(MapExpression::parse("cos(v)"), fast, 2, 0).run(0, 1, none.data());
   EXPECT_TRUE(std::isnan(none[0]) && std::isnan(none[1]));
-  auto study = whole_numbers(2048 * 2048);
+  auto study = study_input(2048 * 2048);
   fast.repeat = 10;
-  MapCuda(MapExpression::parse("v + (ix % 2 ? sqrt(log(v)+1) : sqrt(cos(v)+1))"), fast, 2048, 0)
-      .run(0, 2048, study.data());
+  MapCuda(MapExpression::parse(kStudy), fast, 2048, 0).run(0, 2048, study.data());
   EXPECT_EQ(std::count_if(study.begin(), study.end(), [](float v) { return std::isnan(v); }), 0);
 }
 
