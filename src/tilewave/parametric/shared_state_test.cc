@@ -17,9 +17,7 @@ namespace {
 
 TEST(SharedState, equals_states_moved_gate_by_gate) {
   std::size_t stretches = 0;
-  for (std::uint64_t seed = 1; seed <= 24; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    Random random(seed);
+  for_each_random(1, 24, [&](std::uint64_t seed, Random& random) {
     const auto n = static_cast<std::uint32_t>(10 + random.below(2));
     const std::uint32_t p = 5;
     const Circuit c = random_circuit(random, n, p, 40);
@@ -53,7 +51,7 @@ TEST(SharedState, equals_states_moved_gate_by_gate) {
       }
     }
     stretches += make_stretches(lower(c), 2, 3).list.size();
-  }
+  });
   EXPECT_GT(stretches, 60u) << "wires change places in these circuits";
 }
 
@@ -63,8 +61,7 @@ TEST(SharedState, exchanges_in_pieces) {
   Circuit c(n);
   std::vector<double> values;
   for (Qubit q = 0; q < n; q += 3) {
-    c.add_gate(GateId::kRy, {q}, {0});
-    c.set_affine(c.ops().size() - 1, 0, {0, {{c.add_parameter("t" + std::to_string(q)), 1}}});
+    add_parametrised_gate(c, GateId::kRy, q);
     values.push_back(0.1 + 0.2 * q);
   }
   const PauliSum all_z = {{1, 0, bit(0) | bit(21) | bit(12)}, {0.5, bit(21) | bit(3), 0}};
@@ -90,11 +87,7 @@ TEST(SharedState, has_as_few_passes_as_greedy_plans) {
   constexpr std::uint32_t n = 26;
   Circuit c(n);
   for (int layer = 0; layer < 8; ++layer) {
-    for (Qubit q = 0; q < n; ++q) {
-      c.add_gate(GateId::kRy, {q}, {0});
-      const auto t = c.add_parameter("t" + std::to_string(c.parameters().size()));
-      c.set_affine(c.ops().size() - 1, 0, {0, {{t, 1}}});
-    }
+    for (Qubit q = 0; q < n; ++q) add_parametrised_gate(c, GateId::kRy, q);
     for (Qubit q = 0; q + 1 < n; ++q) c.add_gate(GateId::kCx, {q, q + 1});
   }
   std::size_t greedy = 0;
