@@ -248,9 +248,9 @@ void run(const EntropyFlags& f) {
   need_distinct_files({f.in, f.in + ".msk", f.classes}, {{"--output", f.out}, {"--view", f.view}});
   job.devices = DeviceSet::parse(f.device);
   job.view_path = f.view;
-  job.output = f.dtype == "f16"  ? field::OutputType::kFloat16
-               : f.dtype == "u8" ? field::OutputType::kUint8
-                                 : field::OutputType::kFloat32;
+  job.output = f.dtype == "f16"  ? formats::SampleType::kFloat16
+               : f.dtype == "u8" ? formats::SampleType::kUint8
+                                 : formats::SampleType::kFloat32;
   if (!f.nodata.empty()) job.quantisation.nodata = to_number("--nodata", f.nodata);
   if (f.border == "study2020" && !f.nodata.empty())
     usage_error("--border study2020 knows no missing cells: leave out --nodata");
@@ -271,8 +271,8 @@ void run(const EntropyFlags& f) {
   if (!job.quantisation.nodata) job.quantisation.nodata = reader->info().nodata;
   if (!f.range.empty()) set_range(f, raw.get(), job);
   formats::RasterInfo info = reader->info();
-  info.type = field::sample_type(job.output);
-  formats::describe_new_values(info, job.output == field::OutputType::kUint8 ? "255" : "nan");
+  info.type = job.output;
+  formats::describe_new_values(info, job.output == formats::SampleType::kUint8 ? "255" : "nan");
   const auto writer = formats::create_raster(f.out, info);
   const field::EntropySummary summary = field::run_entropy(job, *reader, *writer);
   interrupt.check();

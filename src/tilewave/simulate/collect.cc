@@ -97,7 +97,8 @@ statevec::rates::QuestionRates found_rates(const State& state) {
   const std::string device = state.device();
   if (device == "cpu") {
     const auto file = statevec::cpu::tuned_cpu();
-    return file ? statevec::cpu::cpu_numbers(file->of(state.precision())).questions
+    return file ? statevec::rates::from_flat<statevec::cpu::CpuNumbers>(file->of(state.precision()))
+                      .questions
                 : statevec::rates::QuestionRates{};
   }
   for (const runtime::CudaDevice& d : runtime::cuda_devices()) {

@@ -18,7 +18,6 @@
 #include "tilewave/simulate/noisy_engine.h"
 #include "tilewave/simulate/program.h"
 #include "tilewave/simulate/questions.h"
-#include "tilewave/simulate/touched.h"
 #include "tilewave/statevec/density.h"
 
 namespace tilewave::simulate {

@@ -26,7 +26,6 @@
 #include "tilewave/simulate/questions.h"
 #include "tilewave/simulate/resumed_run.h"
 #include "tilewave/simulate/run_checks.h"
-#include "tilewave/simulate/touched.h"
 #include "tilewave/stabilizer/near_clifford/program.h"
 #include "tilewave/statevec/density.h"
 #include "tilewave/statevec/device_costs.h"

@@ -8,7 +8,6 @@
 
 #include "tilewave/parametric/gate_by_gate_test.h"
 #include "tilewave/parametric/plan/lower.h"
-#include "tilewave/parametric/plan/string_source.h"
 
 namespace tilewave::parametric {
 namespace {

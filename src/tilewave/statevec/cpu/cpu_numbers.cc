@@ -75,10 +75,6 @@ double CpuNumbers::near_share(double state_bytes) const {
 
 std::span<const rates::NumberInfo> cpu_number_list() { return kList; }
 
-std::vector<double> flat(const CpuNumbers& numbers) { return rates::flat_of(numbers); }
-
-CpuNumbers cpu_numbers(std::span<const double> flat) { return rates::from_flat<CpuNumbers>(flat); }
-
 void set_by_rates(CostModel& cost, const CpuRates& rates, bool is_double) {
   const double byte_s = 1 / rates.bandwidth;
   cost.bandwidth = rates.bandwidth;

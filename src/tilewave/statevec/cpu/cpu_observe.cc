@@ -18,7 +18,6 @@
 #include "tilewave/statevec/cpu/cpu_state.h"
 #include "tilewave/statevec/cpu/cpu_tuning.h"
 #include "tilewave/statevec/cpu/observe_kernels.h"
-#include "tilewave/statevec/cpu/tree_sum.h"
 
 namespace tilewave::statevec::cpu {
 

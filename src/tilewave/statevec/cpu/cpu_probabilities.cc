@@ -13,7 +13,6 @@
 #include "tilewave/statevec/cpu/address.h"
 #include "tilewave/statevec/cpu/cpu_state.h"
 #include "tilewave/statevec/cpu/free_indices.h"
-#include "tilewave/statevec/cpu/tree_sum.h"
 
 namespace tilewave::statevec::cpu {
 

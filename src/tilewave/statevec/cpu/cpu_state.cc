@@ -92,8 +92,8 @@ CostModel cost_model_of(int num_qubits, int num_threads) {
   const bool is_close = num_qubits >= (tuned ? kPriceFrom : kMeasureRatesFrom);
   if (tuned) {
     constexpr Precision kPrecision = kDouble ? Precision::kDouble : Precision::kSingle;
-    set_costs(cost, cpu_numbers(tuned->of(kPrecision)), std::ldexp(sizeof(Complex<T>), num_qubits),
-              threads);
+    set_costs(cost, rates::from_flat<CpuNumbers>(tuned->of(kPrecision)),
+              std::ldexp(sizeof(Complex<T>), num_qubits), threads);
   } else {
     set_by_rates(cost, is_close ? cpu_rates<T>() : CpuRates::shipped<T>(), kDouble);
     for (double* s : {&cost.lift_s, &cost.flip_s, &cost.rotate_s, &cost.phase_s, &cost.multiply_s})

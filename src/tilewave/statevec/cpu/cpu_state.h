@@ -1,6 +1,8 @@
 // The state on the CPU: interleaved complex numbers in host memory on large pages. See state.h.
 #pragma once
 
+#include <bit>
+#include <cstddef>
 #include <memory>
 #include <vector>
 
@@ -26,6 +28,14 @@ void set_by_rates(CostModel& cost, const CpuRates& rates, bool is_double);
 /// Measured on this machine at the first call (about 40 ms).
 template <class T>
 const CpuRates& cpu_rates();
+
+/// A sum in a fixed order: a pairwise tree.
+inline double tree_sum(const double* v, std::size_t count) {
+  if (count == 0) return 0;
+  if (count == 1) return v[0];
+  const std::size_t half = std::bit_ceil(count) / 2;
+  return tree_sum(v, half) + tree_sum(v + half, count - half);
+}
 
 template <class T>
 class CpuState final : public State {

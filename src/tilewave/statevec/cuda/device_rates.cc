@@ -162,8 +162,8 @@ CostModel cuda_cost_model(const runtime::CudaDevice& device, Precision precision
     file = rates::shipped(rates::Kind::kCuda, device.name, list);
     found = {file ? CostSource::kShipped : CostSource::kModel, file};
   }
-  tile::DeviceNumbers numbers =
-      file ? tile::device_numbers(file->of(precision)) : tile::model_numbers(device, precision);
+  tile::DeviceNumbers numbers = file ? rates::from_flat<tile::DeviceNumbers>(file->of(precision))
+                                     : tile::model_numbers(device, precision);
   // shipped rates that were checked against times of circuits are better than a moment's measurement
   const bool is_checked = file && !file->checks.empty();
   if (measures && found.source != CostSource::kTuned && !is_checked) {

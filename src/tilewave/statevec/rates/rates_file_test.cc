@@ -70,8 +70,8 @@ RatesFile some_file() {
   file.seconds = 41;
   file.spread = 0.01;
   file.drift = 0.02;
-  file.of(Precision::kDouble) = flat(cpu::model_numbers(true));
-  file.of(Precision::kSingle) = flat(cpu::model_numbers(false));
+  file.of(Precision::kDouble) = flat_of(cpu::model_numbers(true));
+  file.of(Precision::kSingle) = flat_of(cpu::model_numbers(false));
   file.checks = {{"qft_24", Precision::kDouble, "zeros", 0.0123, 0.0125, 0.004},
                  {"ghz_24", Precision::kSingle, "arbitrary", 0.008, 0.01, 0.01},
                  {"bv_24", Precision::kSingle, "arbitrary", 0.0111, 0.01, 0.01}};
@@ -182,10 +182,10 @@ TEST_F(RatesFiles, are_shipped_for_the_cards_that_were_measured) {
     const auto file = shipped(Kind::kCuda, card, list);
     ASSERT_TRUE(file) << card;
     EXPECT_EQ(file->device, card);
-    const tile::DeviceNumbers n = tile::device_numbers(file->of(Precision::kDouble));
+    const tile::DeviceNumbers n = from_flat<tile::DeviceNumbers>(file->of(Precision::kDouble));
     EXPECT_GT(1 / n.byte_s, 2e12);
     EXPECT_LT(1 / n.byte_s, 5e12);
-    EXPECT_EQ(flat(n), file->of(Precision::kDouble));
+    EXPECT_EQ(flat_of(n), file->of(Precision::kDouble));
   }
   EXPECT_EQ(shipped(Kind::kCuda, "NVIDIA Something", list), nullptr);
 }
@@ -197,7 +197,7 @@ TEST_F(RatesFiles, change_plans) {
     RatesFile file = some_file();
     cpu::CpuNumbers numbers = cpu::model_numbers(true);
     change(numbers);
-    file.of(Precision::kDouble) = flat(numbers);
+    file.of(Precision::kDouble) = flat_of(numbers);
     write(place_of(Kind::kCpu, cpu::processor()), text_of(file));
     const auto state = make_cpu_state(22, Precision::kDouble, 1);
     EXPECT_DOUBLE_EQ(state->cost_model().steps.lift_s, numbers.rates[cpu::kTermLift]);

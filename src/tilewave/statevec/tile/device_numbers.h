@@ -30,8 +30,6 @@ inline constexpr std::size_t kNumActionTerms = 10, kFirstInterpreted = 14,
 
 /// In the order of the list.
 std::span<const rates::NumberInfo> device_number_list();
-std::vector<double> flat(const DeviceNumbers& numbers);
-DeviceNumbers device_numbers(std::span<const double> flat);
 
 /// Of a device that nobody has measured: the H200's, arithmetic by the number of multiprocessors.
 DeviceNumbers model_numbers(const runtime::CudaDevice& device, Precision precision);
