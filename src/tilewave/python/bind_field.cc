@@ -15,7 +15,7 @@
 #include "tilewave/field/run/entropy_runner.h"
 #include "tilewave/field/run/map_runner.h"
 #include "tilewave/python/arrays-inl.h"
-#include "tilewave/python/bind.h"
+#include "tilewave/python/bind-inl.h"
 #include "tilewave/runtime/cuda/device_memory.h"
 
 namespace nb = nanobind;

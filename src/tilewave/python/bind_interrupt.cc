@@ -5,7 +5,7 @@
 #include <nanobind/nanobind.h>
 
 #include "tilewave/base/interrupt.h"
-#include "tilewave/python/bind.h"
+#include "tilewave/python/bind-inl.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;

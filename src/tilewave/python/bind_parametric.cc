@@ -11,7 +11,7 @@
 #include "tilewave/parametric/device_choice.h"
 #include "tilewave/parametric/split_function.h"
 #include "tilewave/python/arrays-inl.h"
-#include "tilewave/python/bind.h"
+#include "tilewave/python/bind-inl.h"
 #include "tilewave/python/terms-inl.h"
 #include "tilewave/runtime/ranks.h"
 #include "tilewave/settings/device.h"

@@ -17,7 +17,7 @@
 #include "tilewave/base/units.h"
 #include "tilewave/language/text/source.h"
 #include "tilewave/python/arrays-inl.h"
-#include "tilewave/python/bind.h"
+#include "tilewave/python/bind-inl.h"
 #include "tilewave/simulate/simulate.h"
 
 namespace nb = nanobind;

@@ -20,7 +20,7 @@
 #include "tilewave/language/stim/dem_text.h"
 #include "tilewave/language/stim/text.h"
 #include "tilewave/python/arrays-inl.h"
-#include "tilewave/python/bind.h"
+#include "tilewave/python/bind-inl.h"
 #include "tilewave/python/buffer_pool.h"
 #include "tilewave/python/device_shots-inl.h"
 #include "tilewave/python/stream_rows.h"

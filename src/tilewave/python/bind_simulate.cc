@@ -14,7 +14,7 @@
 #include "tilewave/language/pauli/text.h"
 #include "tilewave/python/arguments-inl.h"
 #include "tilewave/python/arrays-inl.h"
-#include "tilewave/python/bind.h"
+#include "tilewave/python/bind-inl.h"
 #include "tilewave/python/terms-inl.h"
 #include "tilewave/runtime/bandwidth.h"
 #include "tilewave/runtime/memory.h"

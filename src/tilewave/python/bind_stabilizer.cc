@@ -10,7 +10,7 @@
 #include "tilewave/language/stim/dialect.h"
 #include "tilewave/language/stim/text.h"
 #include "tilewave/python/arrays-inl.h"
-#include "tilewave/python/bind.h"
+#include "tilewave/python/bind-inl.h"
 #include "tilewave/stabilizer/detections.h"
 #include "tilewave/stabilizer/diagram/diagram.h"
 #include "tilewave/stabilizer/error_analysis.h"

@@ -19,7 +19,7 @@
 #include "tilewave/language/text/source.h"
 #include "tilewave/python/arguments-inl.h"
 #include "tilewave/python/arrays-inl.h"
-#include "tilewave/python/bind.h"
+#include "tilewave/python/bind-inl.h"
 #include "tilewave/python/terms-inl.h"
 #include "tilewave/runtime/threads.h"
 #include "tilewave/simulate/checkpoint/saved_register.h"
