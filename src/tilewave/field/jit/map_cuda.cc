@@ -64,13 +64,12 @@ struct Driver {
       throw Error(ExitCode::kResources, "the CUDA driver cannot be loaded (" + why +
                                             "): use --device cpu, or install the driver");
     }
-    const auto find = [&](auto& function, const char* name) {
-      function =
-          reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
-      return function != nullptr;
+    const auto find = [&](auto& call, const char* name) {
+      call = reinterpret_cast<std::remove_reference_t<decltype(call)>>(dlsym(library, name));
+      return call != nullptr;
     };
-    const auto get = [&](auto& function, const char* name) {
-      if (!find(function, name))
+    const auto get = [&](auto& call, const char* name) {
+      if (!find(call, name))
         throw Error(ExitCode::kResources,
                     std::string("the CUDA driver lacks ") + name + ": update it");
     };
