@@ -248,6 +248,12 @@ class State {
   void check_plan(const Plan& plan) const;
   /// Throws Error(kUsage) for a string on a qubit that the state does not have.
   void check_strings(const circuit::PauliSum& sum) const;
+  /// ... for qubits that it does not have, or more than joint_probabilities() answers for; for an
+  /// amplitude that it does not have.
+  void check_joint(std::span<const circuit::Qubit> qubits) const;
+  void check_index(std::uint64_t index) const;
+  /// Throws Error(kVerification) for a norm that no shots can be drawn by.
+  static void check_drawable(double norm);
   /// Norms and probabilities that are kept until the state changes.
   virtual void forget_answers() {}
   int num_qubits_;

@@ -15,6 +15,8 @@
 namespace tilewave::field {
 namespace {
 
+constexpr std::int64_t kBandBytes = std::int64_t{64} << 20;  // of input and output
+
 // The rows of the input that the next band of output needs, as codes of as many bytes as the plan
 // says.
 class CodeBand {
@@ -113,7 +115,7 @@ EntropySummary run_entropy(const EntropyJob& job, formats::RasterReader& in,
   const EntropyPlan plan(job.options, info.width, info.height);
   const Quantiser quantiser(job.quantisation, info);
   const std::int64_t band = std::clamp<std::int64_t>(
-      job.band_bytes / (5 * info.width), std::min<std::int64_t>(16, info.height), info.height);
+      kBandBytes / (5 * info.width), std::min<std::int64_t>(16, info.height), info.height);
   CodeBand codes(plan, in, quantiser, band);
   const double greatest = greatest_entropy(job.options);
   std::vector<std::byte> converted;

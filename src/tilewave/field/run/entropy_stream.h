@@ -20,7 +20,6 @@ struct EntropyJob {
   formats::SampleType output = formats::SampleType::kFloat32;
   DeviceSet devices = DeviceSet::cpu();
   std::string view_path;  ///< a colour picture with its scale; empty: none
-  std::int64_t band_bytes = std::int64_t{64} << 20;
   std::function<void(double fraction, double remaining_s)> on_progress;
 };
 

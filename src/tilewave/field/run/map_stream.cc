@@ -15,6 +15,8 @@
 namespace tilewave::field {
 namespace {
 
+constexpr std::int64_t kBandBytes = std::int64_t{64} << 20;  // of input and output
+
 // Whether a sample is the same as a float; NaN is.
 template <class T>
 bool is_exact(T sample, float as_float) {
@@ -113,8 +115,7 @@ std::int64_t clear_missing(const std::vector<std::uint8_t>& missing, std::int64_
 MapSummary run_map(const MapJob& job, formats::RasterReader& in, formats::RasterWriter& out) {
   const formats::RasterInfo& info = in.info();
   TW_CHECK(info.channels == 1, "a map takes one channel");
-  const std::int64_t band =
-      std::clamp<std::int64_t>(job.band_bytes / (4 * info.width), 1, info.height);
+  const std::int64_t band = std::clamp<std::int64_t>(kBandBytes / (4 * info.width), 1, info.height);
   const auto most = static_cast<std::size_t>(band * info.width);
   const bool misses = may_miss(job, info);
   std::vector<std::byte> samples(static_cast<std::size_t>(band * info.row_bytes())), converted;

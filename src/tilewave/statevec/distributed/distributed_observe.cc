@@ -3,12 +3,10 @@
 // shard.
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <exception>
 #include <map>
 
 #include "tilewave/base/bits.h"
-#include "tilewave/base/error.h"
 #include "tilewave/statevec/distributed/distributed_state.h"
 
 namespace tilewave::statevec::distributed {
@@ -88,24 +86,17 @@ std::vector<double> DistributedState::marginals() {
 }
 
 std::vector<double> DistributedState::joint_probabilities(std::span<const circuit::Qubit> qubits) {
+  check_joint(qubits);
   const auto k = static_cast<int>(qubits.size());
   std::vector<circuit::Qubit> local;  // positions
   std::uint64_t local_outcome = 0, flipped = 0;
   for (int j = 0; j < k; ++j) {
-    if (static_cast<int>(qubits[j]) >= num_qubits_) {
-      throw Error(ExitCode::kUsage, "qubit " + std::to_string(qubits[j]) + " is out of range");
-    }
     const int p = layout_.position[qubits[j]];
     if (p < local_qubits_) {
       local.push_back(static_cast<circuit::Qubit>(p));
       local_outcome |= bit(j);
     }
     flipped |= (layout_.flips >> qubits[j] & 1) << j;
-  }
-  if (k > 24) {
-    throw Error(ExitCode::kUsage, "joint probabilities of " + std::to_string(k) +
-                                      " qubits have 2^" + std::to_string(k) +
-                                      " outcomes: ask for at most 24 qubits, or draw shots");
   }
   const std::size_t each = bit(static_cast<int>(local.size()));
   const std::vector<double> parts = collect(each, [&](int s, std::span<double> out) {
@@ -138,11 +129,7 @@ std::vector<double> DistributedState::joint_probabilities(std::span<const circui
 std::vector<cplx> DistributedState::amplitudes(std::span<const std::uint64_t> indices) {
   std::vector<std::uint64_t> physical;
   for (const std::uint64_t x : indices) {
-    if (x >= num_amplitudes()) {
-      throw Error(ExitCode::kUsage, "amplitude " + std::to_string(x) +
-                                        " is out of range: the state has 2^" +
-                                        std::to_string(num_qubits_) + " amplitudes");
-    }
+    check_index(x);
     physical.push_back(layout_.physical(x, num_qubits_));
   }
   // every rank adds what it holds and zero elsewhere; in blocks, as every rank sends a block
@@ -177,10 +164,7 @@ std::vector<std::uint64_t> DistributedState::sample_sorted(std::span<const doubl
   std::vector<double> before(norms.size() + 1, 0.0);
   for (std::size_t s = 0; s < norms.size(); ++s) before[s + 1] = before[s] + norms[s];
   const double norm = before.back();
-  if (!(norm > 0) || !std::isfinite(norm)) {
-    throw Error(ExitCode::kVerification,
-                "cannot draw shots: the norm of the state is " + std::to_string(norm));
-  }
+  check_drawable(norm);
   // the numbers that fall into a shard are a run of the sorted ones
   std::vector<std::size_t> first_of(norms.size() + 1, sorted_u.size());
   for (std::size_t s = norms.size(), shot = sorted_u.size(); s-- > 0;) {

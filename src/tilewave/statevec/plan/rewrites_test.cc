@@ -23,7 +23,7 @@ circuit::Circuit any_circuit(int num_qubits, std::mt19937_64& random) {
   circuit::Circuit c(static_cast<std::uint32_t>(num_qubits));
   for (int part = 0; part < 3; ++part) {
     const auto gates =
-        random() % 2 ? std::span<const GateId>(kFlips) : std::span<const GateId>(kGates);
+        random() % 3 ? std::span<const GateId>(kFlips) : std::span<const GateId>(kGates);
     testing::add_drawn_gates(c, random() % 40, gates, random);
   }
   return c;
