@@ -93,6 +93,17 @@ void State::restore_layout() {
   materialize();
 }
 
+void State::for_each_block(
+    const std::function<void(std::uint64_t first, std::span<const cplx>)>& f) {
+  restore_layout();
+  constexpr std::uint64_t kBlock = std::uint64_t{1} << 18;
+  std::vector<cplx> block(std::min(kBlock, num_amplitudes()));
+  for (std::uint64_t first = 0; first < num_amplitudes(); first += block.size()) {
+    read_local(first, block);
+    f(first, block);
+  }
+}
+
 void State::update_blocks(const std::function<void(std::uint64_t first, std::span<cplx>)>& f) {
   restore_layout();
   constexpr std::uint64_t kTransfer = std::uint64_t{1} << 20;

@@ -161,7 +161,7 @@ class State {
   /// All amplitudes in order of basis states, in blocks: f(first basis state, amplitudes). Restores
   /// the layout.
   virtual void for_each_block(
-      const std::function<void(std::uint64_t first, std::span<const cplx>)>& f) = 0;
+      const std::function<void(std::uint64_t first, std::span<const cplx>)>& f);
   /// Rewrites all amplitudes, in blocks in order of basis states: f(first basis state, amplitudes)
   /// may change them and may be called for several blocks at once. Restores the layout. States
   /// that are not in host memory travel through it, block by block.

@@ -286,21 +286,6 @@ std::vector<double> CpuState<T>::expectations(const circuit::PauliSum& sum) {
   return result;
 }
 
-template <class T>
-void CpuState<T>::for_each_block(
-    const std::function<void(std::uint64_t, std::span<const cplx>)>& f) {
-  restore_layout();
-  const std::uint64_t size = std::min<std::uint64_t>(num_amplitudes(), std::uint64_t{1} << 16);
-  std::vector<cplx> block(size);
-  for (std::uint64_t first = 0; first < num_amplitudes(); first += size) {
-    for (std::uint64_t k = 0; k < size; ++k) {
-      const Complex<T> z = amps()[Address<T>::of(first + k)];
-      block[k] = {static_cast<double>(z.re), static_cast<double>(z.im)};
-    }
-    f(first, block);
-  }
-}
-
 namespace {
 
 // x <- c x + a y, n numbers that are pairs of real and imaginary parts.

@@ -59,7 +59,6 @@ class CpuState final : public State {
   void collapse(circuit::Qubit qubit, int outcome, double scale) override;
   std::unique_ptr<State> clone() const override;
   void copy_from(const State& other) override;
-  void for_each_block(const std::function<void(std::uint64_t, std::span<const cplx>)>& f) override;
   void add_scaled(const State& other, cplx a, cplx c) override;
   void update_blocks(const std::function<void(std::uint64_t, std::span<cplx>)>& f) override;
   runtime::HostBuffer take_amplitudes() override;

@@ -289,22 +289,6 @@ void CudaState<T>::copy_from(const State& other) {
   stream_.synchronize();
 }
 
-template <class T>
-void CudaState<T>::for_each_block(
-    const std::function<void(std::uint64_t, std::span<const cplx>)>& f) {
-  restore_layout();
-  use_device();
-  const std::uint64_t size = std::min<std::uint64_t>(num_amplitudes(), std::uint64_t{1} << 18);
-  std::vector<cplx> block(size);
-  for (std::uint64_t first = 0; first < num_amplitudes(); first += size) {
-    const std::vector<Complex<T>> part = to_host(amps_ + first, size);
-    for (std::uint64_t k = 0; k < size; ++k) {
-      block[k] = {static_cast<double>(part[k].re), static_cast<double>(part[k].im)};
-    }
-    f(first, block);
-  }
-}
-
 template class CudaState<float>;
 template class CudaState<double>;
 

@@ -26,10 +26,12 @@ void tree_sum(double* rows, std::size_t count, std::size_t each) {
 }
 
 // Amplitudes of a slice in a buffer, as double.
-template <class T>
-void widen(const void* from, std::size_t count, cplx* to) {
-  const auto* in = static_cast<const T*>(from);
-  for (std::size_t k = 0; k < count; ++k) to[k] = {in[2 * k], in[2 * k + 1]};
+void widen(Precision precision, const void* from, std::span<cplx> to) {
+  const auto copy = [&](const auto* in) {
+    for (std::size_t k = 0; k < to.size(); ++k) to[k] = {in[2 * k], in[2 * k + 1]};
+  };
+  precision == Precision::kDouble ? copy(static_cast<const double*>(from))
+                                  : copy(static_cast<const float*>(from));
 }
 
 }  // namespace
@@ -270,13 +272,8 @@ void DistributedState::add_crossing(int k, std::uint64_t x,
     const std::uint64_t sent = ((peer_half | s << slice_bits) ^ x_local) & ~low_mask(slice_bits);
     shards_[k]->read_runs({&first, 1}, slice_bits, own_bytes.data());
     transport_->fetch(shards_, k, peer, {&sent, 1}, {&theirs, 1}, slice_bits, other_bytes.data());
-    if (precision_ == Precision::kDouble) {
-      widen<double>(own_bytes.data(), count, own.data());
-      widen<double>(other_bytes.data(), count, others.data());
-    } else {
-      widen<float>(own_bytes.data(), count, own.data());
-      widen<float>(other_bytes.data(), count, others.data());
-    }
+    widen(precision_, own_bytes.data(), own);
+    widen(precision_, other_bytes.data(), others);
     const std::uint64_t inner = x_local & low_mask(slice_bits);
     for (std::uint64_t i = 0; i < count; ++i) own[i] = std::conj(own[i]) * others[i ^ inner];
     for (std::size_t t = 0; t < terms.size(); ++t) {
@@ -307,11 +304,7 @@ void DistributedState::for_each_block(
     const std::uint64_t inner = first & low_mask(local_qubits_);
     if (k >= 0 && k < num_local()) shards_[k]->read_runs({&inner, 1}, bits, bytes.data());
     transport_->broadcast(rank, bytes.data(), bytes.size());
-    if (precision_ == Precision::kDouble) {
-      widen<double>(bytes.data(), block.size(), block.data());
-    } else {
-      widen<float>(bytes.data(), block.size(), block.data());
-    }
+    widen(precision_, bytes.data(), block);
     f(first, block);
   }
 }
