@@ -270,13 +270,18 @@ TEST(Entropy, WindowsLargerThanTheImage) {
   }
 }
 
+EntropyOptions options_of(EntropyAlgorithm algorithm, Border border = Border::kCrop) {
+  EntropyOptions o;
+  o.algorithm = algorithm;
+  o.border = border;
+  if (algorithm == EntropyAlgorithm::kPlane) o.window = Footprint::rectangle(9, 7);
+  return o;
+}
+
 TEST(Entropy, SameBitsForAnyBandAndThreadCount) {
   const Image image = random_image(333, 211, 16, 0.02, 9);
   for (const EntropyAlgorithm algorithm : kAll) {
-    EntropyOptions o;
-    o.algorithm = algorithm;
-    o.border = Border::kReflect;
-    if (algorithm == EntropyAlgorithm::kPlane) o.window = Footprint::rectangle(9, 7);
+    EntropyOptions o = options_of(algorithm, Border::kReflect);
     const auto whole = run(image, o);
     for (const int threads : {1, 3}) {
       o.threads = threads;
@@ -301,10 +306,7 @@ TEST(Entropy, SameBitsForAnyBandAndThreadCount) {
 TEST(Entropy, RegionsHaveTheBitsOfTheWhole) {
   const Image image = random_image(333, 211, 16, 0.02, 9);
   for (const EntropyAlgorithm algorithm : kAll) {
-    EntropyOptions o;
-    o.algorithm = algorithm;
-    o.border = Border::kReflect;
-    if (algorithm == EntropyAlgorithm::kPlane) o.window = Footprint::rectangle(9, 7);
+    const EntropyOptions o = options_of(algorithm, Border::kReflect);
     const auto whole = run(image, o);
     const EntropyPlan plan(o, image.width, image.height);
     const auto rows = all_rows(image.codes.data(), image.width, image.height);
@@ -366,10 +368,7 @@ TEST(Entropy, UniformWindowsAreExactlyZero) {
 TEST(Entropy, NothingValidGivesNaN) {
   Image image{9, 9, std::vector<std::uint16_t>(81, 16)};
   for (const EntropyAlgorithm algorithm : kAll) {
-    EntropyOptions o;
-    o.algorithm = algorithm;
-    if (algorithm == EntropyAlgorithm::kPlane) o.window = Footprint::rectangle(9, 7);
-    for (const float h : run(image, o)) ASSERT_TRUE(std::isnan(h));
+    for (const float h : run(image, options_of(algorithm))) ASSERT_TRUE(std::isnan(h));
   }
 }
 

@@ -76,7 +76,7 @@ TEST(Instructions, RemaindersAreExact) {
       if (std::isinf(y)) std::snprintf(text, sizeof text, "v %% (%s1/0)", y < 0 ? "-" : "");
       if (std::isnan(y)) std::snprintf(text, sizeof text, "v %% nan");
       for (const auto precision : {MapPrecision::kPrecise, MapPrecision::kFast}) {
-        const auto got = map_of(text, x, precision);
+        const auto got = map_of(text, x, {.precision = precision});
         for (std::size_t i = 0; i < x.size(); ++i) {
           ASSERT_TRUE(same_bits(got[i], remainder_by_whole_numbers(x[i], y)))
               << set << ": " << x[i] << " % " << y << " gives " << got[i];
@@ -195,7 +195,7 @@ TEST(Instructions, ValuesStayWithinTheRangesOfTheirFunctions) {
   with_every_set([&](const std::string& set) {
     for (const auto precision : {MapPrecision::kFast, MapPrecision::kPrecise}) {
       for (const char* f : {"sin", "cos", "tanh"}) {
-        const auto got = map_of(std::string(f) + "(v)", turns, precision);
+        const auto got = map_of(std::string(f) + "(v)", turns, {.precision = precision});
         const auto [least, most] = std::minmax_element(got.begin(), got.end());
         EXPECT_GE(*least, -1.0f) << set << " " << f;
         EXPECT_LE(*most, 1.0f) << set << " " << f;
@@ -210,14 +210,11 @@ TEST(Instructions, ValuesStayWithinTheRangesOfTheirFunctions) {
       for (const char* text : {"sqrt(cos(v) + 1)", "acos(cos(v))", "asin(sin(v))",
                                "sqrt(1 - sin(v) * sin(v))", "log(1 - cos(v) + 1e-9)"}) {
         for (const auto* input : {&turns, &values}) {
-          const auto got = map_of(text, *input, precision);
-          EXPECT_EQ(std::count_if(got.begin(), got.end(), [](float v) { return std::isnan(v); }), 0)
+          EXPECT_EQ(count_nan(map_of(text, *input, {.precision = precision})), 0)
               << set << " " << text;
         }
       }
-      const auto got = map_of(kStudy, study, precision, 10);
-      EXPECT_EQ(std::count_if(got.begin(), got.end(), [](float v) { return std::isnan(v); }), 0)
-          << set;
+      EXPECT_EQ(count_nan(map_of(kStudy, study, {10, precision})), 0) << set;
     }
   });
 }

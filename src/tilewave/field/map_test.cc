@@ -4,7 +4,6 @@
 
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <random>
 #include <tuple>
@@ -23,18 +22,15 @@ std::string map_error(const std::string& text) {
 }
 
 float at(const std::string& text, float v, std::int64_t width = 1, std::int64_t column = 0) {
-  std::vector<float> row(static_cast<std::size_t>(width), v);
-  map_cpu(MapExpression::parse(text), MapOptions(), width, 0, 1, row.data());
-  return row[static_cast<std::size_t>(column)];
+  return map_of(text, std::vector<float>(static_cast<std::size_t>(width), v))
+      .at(static_cast<std::size_t>(column));
 }
 
 TEST(Map, TheStudysNumbers) {
-  auto values = study_input(2048 * 8);
-  EXPECT_EQ(values[0], 51);
-  EXPECT_EQ(values[9], 154);
-  MapOptions o;
-  o.repeat = 10;
-  map_cpu(MapExpression::parse(kStudy), o, 2048, 0, 8, values.data());
+  const auto input = study_input(2048 * 8);
+  EXPECT_EQ(input[0], 51);
+  EXPECT_EQ(input[9], 154);
+  const auto values = map_of(kStudy, input, {.repeat = 10}, 2048);
   const char* want[] = {"53.4068", "67.3596", "204.203", "166.555", "235.619",
                         "142.202", "229.336", "209.047", "97.3885", "178.709"};
   for (int i = 0; i < 10; ++i) {
@@ -49,29 +45,19 @@ TEST(Map, LutHasTheBitsOfPrecise) {
   for (const std::int64_t width : {64, 61}) {
     for (const char* text : {kStudy, "v + idx % 3 + (iy % 2 ? 1 : sqrt(v))", "sqrt(v) * 0.5"}) {
       const auto input = study_input(static_cast<std::size_t>(width * 32));
-      auto precise = input, lut = input;
-      const MapExpression e = MapExpression::parse(text);
-      MapOptions o;
-      o.repeat = 7;
-      map_cpu(e, o, width, 0, 32, precise.data());
-      o.precision = MapPrecision::kLut;
-      map_cpu(e, o, width, 0, 32, lut.data());
-      EXPECT_EQ(std::memcmp(precise.data(), lut.data(), precise.size() * sizeof(float)), 0)
+      const MapOptions lut{.repeat = 7, .precision = MapPrecision::kLut};
+      EXPECT_TRUE(
+          same_bits(map_of(text, input, {.repeat = 7}, width), map_of(text, input, lut, width)))
           << text << " " << width;
     }
   }
 }
 
 TEST(Map, LutRefusesWhatIsNotProven) {
-  MapOptions o;
-  o.precision = MapPrecision::kLut;
-  const MapExpression e = MapExpression::parse("v + 1");
-  for (const float bad : {0.5f, -0.0f, std::numeric_limits<float>::quiet_NaN(), 1e6f}) {
-    std::vector<float> values{1, 2, bad, 4};
-    EXPECT_THROW(map_cpu(e, o, 4, 0, 1, values.data()), Error) << bad;
-  }
-  std::vector<float> values{1, 2, 3, 4};
-  EXPECT_THROW(map_cpu(MapExpression::parse("v + ix"), o, 4, 0, 1, values.data()), Error);
+  const MapOptions lut{.precision = MapPrecision::kLut};
+  for (const float bad : {0.5f, -0.0f, NAN, 1e6f})
+    EXPECT_THROW(map_of("v + 1", {1, 2, bad, 4}, lut), Error) << bad;
+  EXPECT_THROW(map_of("v + ix", {1, 2, 3, 4}, lut), Error);
 }
 
 TEST(Map, ErrorsKnowOtherLanguages) {
@@ -138,13 +124,13 @@ TEST(Map, Semantics) {
   EXPECT_EQ(at("v % 2.5", -1), 1.5f);
   EXPECT_EQ(at("select(ix >= 2, 10, 20)", 0, 5, 2), 10.0f);
   EXPECT_EQ(at("ix * 1000003 % 1000", 0, 40, 39), static_cast<float>(39LL * 1000003 % 1000));
-  EXPECT_EQ(at("1 / v", 0), std::numeric_limits<float>::infinity());
+  EXPECT_EQ(at("1 / v", 0), INFINITY);
   EXPECT_TRUE(std::isnan(at("v / v", 0)));
   EXPECT_TRUE(std::isnan(at("sqrt(v)", -1)));
   EXPECT_TRUE(std::isnan(at("log(v)", -1)));
-  EXPECT_EQ(at("log(v)", 0), -std::numeric_limits<float>::infinity());
-  EXPECT_TRUE(std::isnan(at("cos(v)", std::numeric_limits<float>::infinity())));
-  EXPECT_EQ(at("exp(v)", 1000), std::numeric_limits<float>::infinity());
+  EXPECT_EQ(at("log(v)", 0), -INFINITY);
+  EXPECT_TRUE(std::isnan(at("cos(v)", INFINITY)));
+  EXPECT_EQ(at("exp(v)", 1000), INFINITY);
   EXPECT_EQ(at("round(v)", 2.5f), 2.0f);
   EXPECT_EQ(at("pi - e", 0), static_cast<float>(M_PI - M_E));
   EXPECT_EQ(at("(0 < v) < 5", 7), 1.0f);
@@ -159,7 +145,8 @@ struct Value {
   float v, want;
 };
 void expect_value(const Value& row, MapPrecision precision, std::size_t count) {
-  for (const float got : map_of(row.text, std::vector<float>(count, row.v), precision)) {
+  for (const float got :
+       map_of(row.text, std::vector<float>(count, row.v), {.precision = precision})) {
     EXPECT_TRUE(got == row.want || (std::isnan(got) && std::isnan(row.want)))
         << row.text << " of " << row.v << " gives " << got;
   }
@@ -194,13 +181,9 @@ TEST(Map, SmallArraysTakeOneThread) {
   for (const auto& [width, precision, threads] : {std::tuple{64, MapPrecision::kPrecise, 0},
                                                   {64, MapPrecision::kLut, 0},
                                                   {8192, MapPrecision::kPrecise, 1}}) {
-    std::vector<float> values(static_cast<std::size_t>(width * 64), 3.0f);
-    MapOptions o;
-    o.threads = 2;
-    o.precision = precision;
-    expect_started_threads(threads, [&, width = width] {
-      map_cpu(MapExpression::parse(kStudy), o, width, 0, 64, values.data());
-    });
+    const std::vector<float> values(static_cast<std::size_t>(width * 64), 3.0f);
+    const MapOptions o{.precision = precision, .threads = 2};
+    expect_started_threads(threads, [&, width = width] { map_of(kStudy, values, o, width); });
   }
 }
 
@@ -224,13 +207,10 @@ void expect_within(const Range& range, MapPrecision precision, std::int64_t widt
   std::vector<float> input(static_cast<std::size_t>(width * height));
   for (float& v : input)
     v = range.low + (range.high - range.low) * static_cast<float>(draw() / 4294967296.0);
-  auto result = input;
-  MapOptions o;
-  o.precision = precision;
-  const MapExpression e = MapExpression::parse(range.text);
-  map_cpu(e, o, width, 0, height, result.data());
+  const auto result = map_of(range.text, input, {.precision = precision}, width);
   MapError error;
-  verify_map(e, 1, width, 0, height, input.data(), result.data(), error);
+  verify_map(MapExpression::parse(range.text), 1, width, 0, height, input.data(), result.data(),
+             error);
   EXPECT_LE(error.relative, range.relative) << range.text << " width " << width;
   EXPECT_EQ(error.mismatched, 0) << range.text;
 }
@@ -271,27 +251,20 @@ TEST(Map, FastStaysWithinItsUlps) {
 
 TEST(Map, AnyCountOfRepeatsEndsOrIsStopped) {
   constexpr int kMany = std::numeric_limits<int>::max();
-  std::vector<float> values{1, 2, 3};
-  MapOptions o;
-  o.repeat = kMany;
-  map_cpu(MapExpression::parse("v"), o, 3, 0, 1, values.data());
-  EXPECT_EQ(values, (std::vector<float>{1, 2, 3}));
+  const std::vector<float> few{1, 2, 3};
+  EXPECT_EQ(map_of("v", few, {.repeat = kMany}), few);
   struct Stop {};
-  const MapExpression e = MapExpression::parse("sin(v) + ix % 2");
-  const std::vector<float> input(600, 1.0f);
+  const char* const text = "sin(v) + ix % 2";
+  const std::vector<float> input(600, 1.0f), row(300, 1.0f);
   set_interrupt_poll(+[] { throw Stop(); });
   for (const MapPrecision precision :
        {MapPrecision::kPrecise, MapPrecision::kFast, MapPrecision::kLut}) {
-    o.precision = precision;
-    values = input;
-    EXPECT_THROW(map_cpu(e, o, 300, 0, 2, values.data()), Stop) << static_cast<int>(precision);
+    EXPECT_THROW(map_of(text, input, {kMany, precision}, 300), Stop) << static_cast<int>(precision);
   }
-  for (int k = 0; k < 20; ++k) {  // whichever thread takes the only piece there is
-    o.precision = MapPrecision::kPrecise;
-    o.threads = 2;
-    values = input;
-    EXPECT_THROW(map_cpu(e, o, 300, 0, 1, values.data()), Stop);
-  }
+  const MapOptions o{.repeat = kMany, .threads = 2};
+  for (int k = 0; k < 20; ++k)  // whichever thread takes the only piece there is
+    EXPECT_THROW(map_of(text, row, o), Stop);
+  const MapExpression e = MapExpression::parse(text);
   EXPECT_THROW(make_map_table(e, o, 300, 0, 2, input.data()), Stop);
   MapError error;
   EXPECT_THROW(verify_map(e, kMany, 300, 0, 2, input.data(), input.data(), error), Stop);
@@ -299,29 +272,24 @@ TEST(Map, AnyCountOfRepeatsEndsOrIsStopped) {
 }
 
 TEST(Map, SameBitsForAnyThreadsAndBands) {
-  const auto input = study_input(333 * 41);
-  const MapExpression e = MapExpression::parse("v + (idx % 3 ? sqrt(log(v)+1) : cos(v + iy))");
-  auto whole = input;
-  MapOptions o;
-  o.repeat = 3;
-  map_cpu(e, o, 333, 0, 41, whole.data());
-  auto bands = input;
-  o.threads = 3;
+  const char* const text = "v + (idx % 3 ? sqrt(log(v)+1) : cos(v + iy))";
+  auto bands = study_input(333 * 41);
+  const auto whole = map_of(text, bands, {.repeat = 3}, 333);
   for (std::int64_t y = 0; y < 41; y += 7)
-    map_cpu(e, o, 333, y, std::min<std::int64_t>(y + 7, 41), bands.data() + y * 333);
-  EXPECT_EQ(std::memcmp(whole.data(), bands.data(), whole.size() * sizeof(float)), 0);
+    map_cpu(MapExpression::parse(text), {.repeat = 3, .threads = 3}, 333, y,
+            std::min<std::int64_t>(y + 7, 41), bands.data() + y * 333);
+  EXPECT_TRUE(same_bits(whole, bands));
 }
 
 // Zeros, subnormals, infinities and negative values in a block of ordinary ones, in both modes; a
 // value's result does not depend on its neighbours.
 TEST(Map, RootsAtTheEnds) {
-  const float inf = std::numeric_limits<float>::infinity();
-  const float ends[] = {0.0f,  -0.0f,   1e-45f, 3e-42f, 1.2e-38f, 1e-31f,
-                        1e31f, 3.4e38f, inf,    -1.0f,  -inf,     NAN};
+  const float ends[] = {0.0f,  -0.0f,   1e-45f,   3e-42f, 1.2e-38f,  1e-31f,
+                        1e31f, 3.4e38f, INFINITY, -1.0f,  -INFINITY, NAN};
   for (const MapPrecision precision : {MapPrecision::kPrecise, MapPrecision::kFast}) {
     std::vector<float> input(3000, 2.0f);
     for (std::size_t i = 0; i < input.size(); i += 7) input[i] = ends[i / 7 % std::size(ends)];
-    const std::vector<float> result = map_of("sqrt(v)", input, precision);
+    const std::vector<float> result = map_of("sqrt(v)", input, {.precision = precision});
     for (std::size_t i = 0; i < input.size(); ++i) {
       const float want = std::sqrt(input[i]);
       if (std::isnan(want)) {
@@ -343,10 +311,10 @@ TEST(Map, JoinedStepsHaveTheBitsOfSingleOnes) {
   std::mt19937 draw(3);
   for (float& v : input) v = static_cast<float>(draw() / 4294967296.0) * 300.0f;
   input[5] = 0.0f;  // log: infinite, and out of reach
-  input[700] = std::numeric_limits<float>::quiet_NaN();
+  input[700] = NAN;
   for (const MapPrecision precision : {MapPrecision::kPrecise, MapPrecision::kFast}) {
     const auto run = [&](const std::string& text, const std::vector<float>& values) {
-      return map_of(text, values, precision);
+      return map_of(text, values, {.precision = precision});
     };
     for (const char* f : {"log", "cos", "sin", "exp"}) {
       const std::string name(f);
@@ -368,35 +336,35 @@ TEST(Map, JoinedStepsHaveTheBitsOfSingleOnes) {
   }
 }
 
+// The 2^16 floats from these bits on.
+std::vector<float> floats_from(std::uint32_t first) {
+  std::vector<float> values(1 << 16);
+  for (float& v : values) v = std::bit_cast<float>(first++);
+  return values;
+}
+
 // Two binades hold every mantissa at both parities of the exponent: the root is the correctly
 // rounded one for all normal numbers in reach of the fast path, or for none of a kind.
 TEST(Map, RootsAreCorrectlyRounded) {
-  const auto e = MapExpression::parse("sqrt(v)");
-  std::vector<float> values(1 << 16);
   for (std::uint32_t block = 0x3F800000u; block < 0x40800000u; block += 1 << 16) {
-    for (std::uint32_t i = 0; i < 1u << 16; ++i) values[i] = std::bit_cast<float>(block + i);
-    map_cpu(e, MapOptions(), 1 << 16, 0, 1, values.data());
-    for (std::uint32_t i = 0; i < 1u << 16; ++i)
-      ASSERT_EQ(values[i], std::sqrt(std::bit_cast<float>(block + i))) << block + i;
+    const std::vector<float> values = floats_from(block), roots = map_of("sqrt(v)", values);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      ASSERT_EQ(roots[i], std::sqrt(values[i])) << block + i;
   }
 }
 
 // All mantissas about 1, where a logarithm cancels, and in binades far from it.
 TEST(Map, FastLogarithmsAreWithinTwoUlp) {
-  const auto e = MapExpression::parse("log(v)");
-  MapOptions fast;
-  fast.precision = MapPrecision::kFast;
-  std::vector<float> values(1 << 16);
   double worst = 0;
   for (const std::uint32_t binade :
        {0x3F000000u, 0x3F800000u, 0x40000000u, 0x00800000u, 0x7F000000u}) {
     for (std::uint32_t block = binade; block < binade + (1u << 23); block += 1 << 16) {
-      for (std::uint32_t i = 0; i < 1u << 16; ++i) values[i] = std::bit_cast<float>(block + i);
-      map_cpu(e, fast, 1 << 16, 0, 1, values.data());
-      for (std::uint32_t i = 0; i < 1u << 16; ++i) {
-        const double want = std::log(static_cast<double>(std::bit_cast<float>(block + i)));
+      const std::vector<float> values = floats_from(block);
+      const std::vector<float> logs = map_of("log(v)", values, {.precision = MapPrecision::kFast});
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const double want = std::log(static_cast<double>(values[i]));
         const double ulp = std::ldexp(1.0, std::ilogb(want == 0 ? 1e-7 : want) - 23);
-        worst = std::max(worst, std::abs(static_cast<double>(values[i]) - want) / ulp);
+        worst = std::max(worst, std::abs(static_cast<double>(logs[i]) - want) / ulp);
       }
     }
   }

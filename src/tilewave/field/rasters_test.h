@@ -47,15 +47,17 @@ std::vector<float> entropy_of(const std::vector<Code>& codes, std::int64_t width
   return entropy_of(codes.data(), width, static_cast<std::int64_t>(codes.size()) / width, options);
 }
 
-/// The values in one row.
+/// Of rows of `width` values; 0: of one row.
 inline std::vector<float> map_of(const std::string& text, std::vector<float> values,
-                                 MapPrecision precision = MapPrecision::kPrecise, int repeat = 1) {
-  MapOptions options;
-  options.precision = precision;
-  options.repeat = repeat;
-  map_cpu(MapExpression::parse(text), options, static_cast<std::int64_t>(values.size()), 0, 1,
-          values.data());
+                                 const MapOptions& options = {}, std::int64_t width = 0) {
+  const auto size = static_cast<std::int64_t>(values.size());
+  if (width == 0) width = size;
+  map_cpu(MapExpression::parse(text), options, width, 0, size / width, values.data());
   return values;
+}
+
+inline std::int64_t count_nan(const std::vector<float>& values) {
+  return std::count_if(values.begin(), values.end(), [](float v) { return std::isnan(v); });
 }
 
 /// The 2020 study's input: the 32-bit linear congruential generator of its C library, seed 1.

@@ -14,6 +14,9 @@
 
 namespace tilewave::field {
 
+/// Of the band of rows, input and output, that is in memory at a time.
+inline constexpr std::int64_t kBandBytes = std::int64_t{64} << 20;
+
 inline double as_double(formats::Half h) { return static_cast<double>(formats::to_float(h)); }
 template <class T>
 double as_double(T v) {

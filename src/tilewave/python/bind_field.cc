@@ -265,18 +265,17 @@ void bind_entropy_on_device(nb::module_& m) {
 
 // A NumPy array with what lies on the device.
 nb::object to_host(const nb::ndarray<nb::ro, nb::c_contig, nb::device::cuda>& array) {
-  auto* held = new runtime::HostBuffer(array.nbytes());
-  const nb::capsule owner(held,
-                          [](void* p) noexcept { delete static_cast<runtime::HostBuffer*>(p); });
+  runtime::HostBuffer memory(array.nbytes());
+  void* const data = memory.data();
   {
     const nb::gil_scoped_release release;
-    runtime::cuda::copy_on_device(array.device_id(), held->data(), array.data(), array.nbytes());
+    runtime::cuda::copy_on_device(array.device_id(), data, array.data(), array.nbytes());
     runtime::cuda::finish_on_device(array.device_id());
   }
   const std::vector<std::size_t> shape = shape_of(array);
-  return nb::cast(nb::ndarray<nb::numpy, nb::device::cpu>(held->data(), shape.size(), shape.data(),
-                                                          owner, nullptr, array.dtype(),
-                                                          nb::device::cpu::value, 0));
+  return nb::cast(nb::ndarray<nb::numpy, nb::device::cpu>(
+      data, shape.size(), shape.data(), keep(std::move(memory)), nullptr, array.dtype(),
+      nb::device::cpu::value, 0));
 }
 
 void bind_device_arrays(nb::module_& m) {

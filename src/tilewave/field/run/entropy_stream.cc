@@ -15,8 +15,6 @@
 namespace tilewave::field {
 namespace {
 
-constexpr std::int64_t kBandBytes = std::int64_t{64} << 20;  // of input and output
-
 // The rows of the input that the next band of output needs, as codes of as many bytes as the plan
 // says.
 class CodeBand {

@@ -15,8 +15,6 @@
 namespace tilewave::field {
 namespace {
 
-constexpr std::int64_t kBandBytes = std::int64_t{64} << 20;  // of input and output
-
 // Whether a sample is the same as a float; NaN is.
 template <class T>
 bool is_exact(T sample, float as_float) {
