@@ -1,13 +1,9 @@
 // Jumps and assignments: loops, branches, what may be deferred around them, loops that never end.
-#include <gtest/gtest.h>
-
-#include <cmath>
-
 #include "tilewave/base/error.h"
 #include "tilewave/circuit/from_stabilizer.h"
 #include "tilewave/language/stim/text.h"
 #include "tilewave/simulate/program.h"
-#include "tilewave/simulate/simulate.h"
+#include "tilewave/simulate/runs_test.h"
 
 namespace tilewave::simulate {
 namespace {
@@ -19,10 +15,7 @@ using circuit::ClassicalType;
 using circuit::GateId;
 
 Result run(const Circuit& circuit, std::uint64_t shots) {
-  Options options;
-  options.shots = shots;
-  options.seed = 7;
-  return simulate(circuit, options);
+  return simulate(circuit, shots_of(shots, 7));
 }
 
 // bits [first, first + width) op value

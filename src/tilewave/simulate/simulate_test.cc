@@ -9,42 +9,20 @@
 
 #include "tilewave/base/philox.h"
 #include "tilewave/base/thrown_test.h"
-#include "tilewave/language/qasm2/qasm2.h"
 #include "tilewave/simulate/branches.h"
 #include "tilewave/simulate/make_state.h"
 #include "tilewave/simulate/program.h"
+#include "tilewave/simulate/runs_test.h"
 #include "tilewave/statevec/testing/reference.h"
 
 namespace tilewave::simulate {
 namespace {
 
-using Counts = std::map<std::string, std::uint64_t>;
-
-circuit::Circuit qasm(const std::string& body) {
-  return language::parse_qasm2("OPENQASM 2.0;\ninclude \"qelib1.inc\";\n" + body, "test");
-}
-
 Result run(const std::string& body, std::uint64_t shots, std::uint64_t seed = 1,
            int num_threads = 0) {
-  Options options;
-  options.shots = shots;
-  options.seed = seed;
+  Options options = shots_of(shots, seed);
   options.num_threads = num_threads;
   return simulate(qasm(body), options);
-}
-
-std::uint64_t total(const Counts& counts) {
-  std::uint64_t sum = 0;
-  for (const auto& [key, count] : counts) sum += count;
-  return sum;
-}
-
-// |count - shots p| within six standard deviations.
-void expect_share(const Counts& counts, const std::string& key, double p) {
-  const double shots = static_cast<double>(total(counts));
-  const auto found = counts.find(key);
-  const double count = found == counts.end() ? 0 : static_cast<double>(found->second);
-  EXPECT_NEAR(count, shots * p, 6 * std::sqrt(shots * p * (1 - p)) + 1e-9) << key;
 }
 
 // How many shots have a 1 at this place of their keys.
@@ -64,9 +42,7 @@ constexpr const char* kTeleport =
 // Where passes get small tiles: X that waits for the end of the circuit must stay with them.
 TEST(Simulate, shots_of_large_registers_have_the_marginals_of_the_state) {
   for (const auto precision : {statevec::Precision::kDouble, statevec::Precision::kSingle}) {
-    Options options;
-    options.shots = 1000;
-    options.seed = 1;
+    Options options = shots_of(1000, 1);
     options.precision = precision;
     options.probabilities = true;
     const Result r = simulate(qasm("qreg q[22]; ry(2) q[10]; ry(2) q[0];"), options);
@@ -206,9 +182,7 @@ TEST(Branches, RepeatedMeasurementAgrees) {
 }
 
 TEST(Branches, AveragesOverShots) {
-  Options o;
-  o.shots = 20000;
-  o.seed = 4;
+  Options o = shots_of(20000, 4);
   o.probabilities = true;
   o.observables = {{1.0, 0, 0b10}};
   const Result r =
@@ -421,9 +395,7 @@ TEST(Simulate, any_number_of_ranks_gives_the_same_counts) {
       "c[0]; if(c==1) ry(0.3) q[1]; cx q[5],q[0]; h q[4]; reset q[4]; ry(1.1) q[4]; cx q[4],q[5]; "
       "measure q[0] -> c[1]; if(c==3) x q[3]; h q[3]; h q[5]; measure q -> c;";
   for (const std::uint64_t shots : {1u, 2000u}) {
-    Options options;
-    options.shots = shots;
-    options.seed = 5;
+    Options options = shots_of(shots, 5);
     options.probabilities = true;
     const Result one = simulate(qasm(body), options);
     for (const int ranks : {2, 4, 8}) {
@@ -435,6 +407,15 @@ TEST(Simulate, any_number_of_ranks_gives_the_same_counts) {
         EXPECT_NEAR(one.probabilities[q], many.probabilities[q], 1e-12);
     }
   }
+}
+
+TEST(DryRun, PlansWithoutAState) {
+  Options o;
+  o.dry_run = true;
+  const Result r = simulate(qasm("qreg q[40]; h q; cx q[0],q[39];"), o);
+  EXPECT_GT(r.plan.passes, 0u);
+  EXPECT_GT(r.memory_bytes, std::uint64_t{1} << 44);
+  EXPECT_FALSE(r.plan.text.empty());
 }
 
 TEST(Simulate, ranks_need_a_power_of_two) {
