@@ -96,9 +96,7 @@ CostModel cost_model_of(int num_qubits, int num_threads) {
               std::ldexp(sizeof(Complex<T>), num_qubits), threads);
   } else {
     set_by_rates(cost, is_close ? cpu_rates<T>() : CpuRates::shipped<T>(), kDouble);
-    for (double* s : {&cost.lift_s, &cost.flip_s, &cost.rotate_s, &cost.phase_s, &cost.multiply_s})
-      *s /= threads;
-    for (double* s : cost.steps.all()) *s /= threads;
+    cost.share_arithmetic(threads);
   }
   if (is_close) {
     cost.price = pass_seconds;

@@ -49,13 +49,8 @@ DistributedState::DistributedState(int num_qubits, Precision precision,
   const double at_once = transport_->num_at_once();
   cost_.bandwidth *= at_once;
   cost_.wide_bandwidth *= at_once;
-  cost_.lift_s /= at_once;
-  cost_.flip_s /= at_once;
-  cost_.rotate_s /= at_once;
-  cost_.phase_s /= at_once;
-  cost_.multiply_s /= at_once;
-  for (double* s : cost_.steps.all()) *s /= at_once;
-  for (double* s : cost_.traffic.all()) *s /= at_once;
+  cost_.share_arithmetic(at_once);
+  for_each_rate(cost_.traffic, [&](double& s) { s /= at_once; });
   cost_.writer = nullptr;  // an address of another process
   cost_.shard_bits = shard_bits_;
   cost_.exchange_bandwidth = transport_->bandwidth();

@@ -295,6 +295,11 @@ Plan make_plan(const circuit::Circuit& circuit, const PlanOptions& options) {
   return make_plan(circuit, circuit.ops(), options);
 }
 
+void CostModel::share_arithmetic(double among) {
+  for (double* s : {&lift_s, &flip_s, &rotate_s, &phase_s, &multiply_s}) *s /= among;
+  for_each_rate(steps, [&](double& s) { s /= among; });
+}
+
 std::vector<std::uint64_t> words_of(const CostModel& c) {
   static_assert(sizeof(CostModel) == 352, "a new field is one more word below");
   std::vector<std::uint64_t> words;
@@ -308,10 +313,8 @@ std::vector<std::uint64_t> words_of(const CostModel& c) {
         c.rotate_s, c.phase_s, c.multiply_s, c.factored_share, c.pass_overhead_s,
         c.exchange_bandwidth, c.exchange_overhead_s, c.overlap.hidden, c.touch_byte_s})
     words.push_back(std::bit_cast<std::uint64_t>(x));
-  StepRates steps = c.steps;
-  for (const double* s : steps.all()) words.push_back(std::bit_cast<std::uint64_t>(*s));
-  TrafficRates traffic = c.traffic;
-  for (const double* s : traffic.all()) words.push_back(std::bit_cast<std::uint64_t>(*s));
+  for (const double x : list_of(c.steps)) words.push_back(std::bit_cast<std::uint64_t>(x));
+  for (const double x : list_of(c.traffic)) words.push_back(std::bit_cast<std::uint64_t>(x));
   words.push_back(reinterpret_cast<std::uintptr_t>(c.writer));
   words.push_back(reinterpret_cast<std::uintptr_t>(c.price));
   return words;
