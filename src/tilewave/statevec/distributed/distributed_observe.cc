@@ -3,7 +3,6 @@
 // shard.
 #include <algorithm>
 #include <bit>
-#include <exception>
 #include <map>
 
 #include "tilewave/base/bits.h"
@@ -211,9 +210,7 @@ std::vector<double> DistributedState::expectations(const circuit::PauliSum& term
   }
   if (std::any_of(by_flips.begin(), by_flips.end(),
                   [&](const auto& group) { return group.first & shard_positions(); })) {
-    transport_->for_each_shard([&](int k) {  // others read them
-      if (!is_idle_local(k)) shards_[k]->materialize();
-    });
+    for_each_busy_shard([&](int k) { shards_[k]->materialize(); });  // others read them
   }
   std::vector<double> result(terms.size(), 0.0);
   for (const auto& entry : by_flips) {
@@ -310,20 +307,11 @@ void DistributedState::for_each_block(
 }
 
 void DistributedState::update_blocks(const std::function<void(std::uint64_t, std::span<cplx>)>& f) {
-  restore_layout();
-  std::vector<std::exception_ptr> failures(shards_.size());
-  transport_->for_each_shard([&](int k) {
-    const std::uint64_t before = shard_of(rank_of_local(k)) << local_qubits_;
-    try {
-      shards_[k]->update_blocks(
-          [&](std::uint64_t first, std::span<cplx> block) { f(before | first, block); });
-    } catch (...) {
-      failures[k] = std::current_exception();
-    }
+  restore_layout();  // which leaves no shard idle
+  for_each_busy_shard([&](int k) {
+    shards_[k]->update_blocks(
+        [&](std::uint64_t first, std::span<cplx> block) { f(begin_of(k) | first, block); });
   });
-  for (const auto& failure : failures) {
-    if (failure) std::rethrow_exception(failure);
-  }
 }
 
 }  // namespace tilewave::statevec::distributed

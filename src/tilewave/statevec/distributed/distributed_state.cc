@@ -310,9 +310,8 @@ void DistributedState::collapse(circuit::Qubit qubit, int outcome, double scale)
     return;
   }
   if (p < local_qubits_) {
-    transport_->for_each_shard([&](int k) {
-      if (!is_idle_local(k)) shards_[k]->collapse(static_cast<circuit::Qubit>(p), kept, scale);
-    });
+    for_each_busy_shard(
+        [&](int k) { shards_[k]->collapse(static_cast<circuit::Qubit>(p), kept, scale); });
   } else {
     if (kept) inverted_ ^= bit(p - local_qubits_);
     known_zero_ |= bit(p);
@@ -331,9 +330,7 @@ void DistributedState::collapse(circuit::Qubit qubit, int outcome, double scale)
       pass.known_zero_before = pass.known_zero_after = plan.known_zero_after;
       pass.scale = scale;
       plan.passes.push_back(pass);
-      transport_->for_each_shard([&](int k) {
-        if (!is_idle_local(k)) shards_[k]->run(plan);
-      });
+      for_each_busy_shard([&](int k) { shards_[k]->run(plan); });
     }
   }
   if (kept) layout_.flips ^= bit(q);
