@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "tilewave/base/bits.h"
@@ -80,15 +81,10 @@ struct Function::Engine {
     Pool<DeviceRun<T>> on_device;
     Pool<DeviceBatch<T>> batch_on_device;
   };
-  Kept<float> kept32;
-  Kept<double> kept64;
+  std::tuple<Kept<float>, Kept<double>> all_kept;
   template <class T>
   Kept<T>& kept() {
-    if constexpr (sizeof(T) == 4) {
-      return kept32;
-    } else {
-      return kept64;
-    }
+    return std::get<Kept<T>>(all_kept);
   }
 
   Engine(Observed of, const std::vector<bool>& is_read, const FunctionOptions& options);
@@ -202,12 +198,15 @@ void Function::run_sets(Engine& engine, const Sets& sets, Moves moves, F f) cons
     run.set_states(starts);
     run.forward_from_state();
   };
+  const auto one_by_one = [&](auto& run) {
+    for (std::size_t b = 0; b < all; ++b) {
+      start(run, b, 1);
+      f(run, b, std::size_t{1});
+    }
+  };
   if (d.options.cuda_device >= 0) {
     auto run = engine.take_device_run<T>(d.options.cuda_device);
-    for (std::size_t b = 0; b < all; ++b) {
-      start(*run, b, 1);
-      f(*run, b, std::size_t{1});
-    }
+    one_by_one(*run);
     run->rest();
     engine.kept<T>().on_device.give(std::move(run));
     return;
@@ -218,10 +217,7 @@ void Function::run_sets(Engine& engine, const Sets& sets, Moves moves, F f) cons
     // threads that share one small state cost more than they save
     auto run =
         engine.take<T>(false, engine.actions.num_wires <= detail::kOneThreadWires ? 1 : threads);
-    for (std::size_t b = 0; b < all; ++b) {
-      start(*run, b, 1);
-      f(*run, b, std::size_t{1});
-    }
+    one_by_one(*run);
     engine.kept<T>().single.give(std::move(run));
     return;
   }

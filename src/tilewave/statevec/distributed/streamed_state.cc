@@ -39,8 +39,7 @@ class ChunkState final : public State {
   CostModel cost_model() const override { return workers_->any().cost_model(); }
   std::string device() const override { return workers_->any().device(); }
   void set_zero_state() override {
-    layout_ = Layout::identity();
-    known_zero_ = low_mask(num_qubits_);
+    assume(Layout::identity(), low_mask(num_qubits_));
     const cplx one = 1;
     write_local(0, {&one, 1});
   }
@@ -91,9 +90,7 @@ class ChunkState final : public State {
   void copy_from(const State& other) override {
     const auto* from = dynamic_cast<const ChunkState*>(&other);
     TW_CHECK(from && from->num_qubits_ == num_qubits_, "a chunk takes over one of its kind");
-    forget_answers();
-    layout_ = from->layout_;
-    known_zero_ = from->known_zero_;
+    assume(from->layout_, from->known_zero_);
     const int bits = std::min(store_->run_bits(), from->store_->run_bits());
     std::vector<char> run(store_->layout.amplitude_bytes << bits);
     for (std::uint64_t first = 0; first < num_amplitudes(); first += bit(bits)) {

@@ -17,14 +17,29 @@ namespace {
 // Rows that move between gates of one and two qubits.
 circuit::Circuit any_circuit(int num_qubits, std::mt19937_64& random) {
   using circuit::GateId;
-  static constexpr GateId kFlips[] = {GateId::kCx},
-                          kGates[] = {GateId::kCz, GateId::kX,  GateId::kRx,
-                                      GateId::kRx, GateId::kCx, GateId::kCx};
   circuit::Circuit c(static_cast<std::uint32_t>(num_qubits));
+  const auto n = static_cast<std::uint64_t>(num_qubits);
   for (int part = 0; part < 3; ++part) {
-    const auto gates =
-        random() % 3 ? std::span<const GateId>(kFlips) : std::span<const GateId>(kGates);
-    testing::add_drawn_gates(c, random() % 40, gates, random);
+    const bool only_moves = random() % 2;
+    for (std::uint64_t k = random() % 40; k > 0; --k) {
+      const auto a = static_cast<circuit::Qubit>(random() % n);
+      const auto b = static_cast<circuit::Qubit>((a + 1 + random() % (n - 1)) % n);
+      const double angle = 0.1 + 0.2 * static_cast<double>(random() % 9);
+      switch (only_moves ? 5 : random() % 6) {
+        case 0:
+          c.add_gate(GateId::kCz, {a, b});
+          break;
+        case 1:
+          c.add_gate(GateId::kX, {a});
+          break;
+        case 2:
+        case 3:
+          c.add_gate(GateId::kRx, {a}, {angle});
+          break;
+        default:
+          c.add_gate(GateId::kCx, {a, b});
+      }
+    }
   }
   return c;
 }
