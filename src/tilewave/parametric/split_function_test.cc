@@ -5,7 +5,7 @@
 
 #include "tilewave/base/thrown_test.h"
 #include "tilewave/parametric/gate_by_gate_test.h"
-#include "tilewave/parametric/on_ranks_test.h"
+#include "tilewave/runtime/on_ranks_test.h"
 
 namespace tilewave::parametric {
 namespace {
@@ -64,7 +64,7 @@ TEST(SplitFunction, has_the_same_bits_for_every_split) {
         EXPECT_EQ(answers(f, asked), want) << parts << " parts of " << sets;
       }
       for (const int ranks : {2, 3}) {
-        on_ranks(ranks, [&](const std::shared_ptr<runtime::Ranks>& joined) {
+        runtime::on_ranks(ranks, [&](const std::shared_ptr<runtime::Ranks>& joined) {
           const SplitFunction f(asked.circuit, asked.observables, options, {-1, -1}, joined);
           EXPECT_EQ(answers(f, asked), want) << ranks << " ranks, " << sets << " sets";
           EXPECT_NE(f.explain().find("processes over TCP"), std::string::npos);
@@ -79,7 +79,7 @@ TEST(SplitFunction, shares_a_state) {
   std::vector<double> want(6), slopes(12);
   const Function whole(asked.circuit, asked.observables, {});
   whole.vjp(asked.rows(), asked.v.data(), want.data(), slopes.data());
-  on_ranks(2, [&](const std::shared_ptr<runtime::Ranks>& ranks) {
+  runtime::on_ranks(2, [&](const std::shared_ptr<runtime::Ranks>& ranks) {
     const SplitFunction f(asked.circuit, asked.observables, {}, {-1}, ranks, Shared::kState);
     std::vector<double> own(6), again(6), gradient(12);
     f.expectations(asked.rows(), own.data());
@@ -112,7 +112,7 @@ TEST(SplitFunction, gathers_large_results_in_pieces) {
   const double values[] = {0.3, 0.5, 0.7, 0.9, 1.1, 1.3,
                            1.5, 1.7, 1.9, 2.1, 2.3};  // 16 MiB a state
   constexpr std::size_t kSets = std::size(values);
-  on_ranks(2, [&](const std::shared_ptr<runtime::Ranks>& joined) {
+  runtime::on_ranks(2, [&](const std::shared_ptr<runtime::Ranks>& joined) {
     const SplitFunction f(c, {}, {Precision::kSingle, 1}, {-1}, joined);
     std::vector<std::complex<double>> states(kSets << 20, 7.0);
     f.states({values, kSets}, states.data());
@@ -127,7 +127,7 @@ TEST(SplitFunction, gathers_large_results_in_pieces) {
 
 TEST(SplitFunction, all_hear_of_what_goes_wrong_on_one) {
   const Asked asked(1, 4, false);
-  on_ranks(3, [&](const std::shared_ptr<runtime::Ranks>& ranks) {
+  runtime::on_ranks(3, [&](const std::shared_ptr<runtime::Ranks>& ranks) {
     const bool is_other = ranks->rank() == 1;
     // a device that is not there, on one of them
     const std::string missing = error_of(
