@@ -76,21 +76,10 @@ int to_levels(const EntropyFlags& f, const field::ClassTable& table) {
 }
 
 void set_border(const EntropyFlags& f, const field::ClassTable& table, field::EntropyOptions& o) {
-  using B = field::Border;
-  struct Row {
-    const char* name;
-    B border;
-  };
-  constexpr Row kRows[] = {{"crop", B::kCrop},
-                           {"reflect", B::kReflect},
-                           {"nearest", B::kNearest},
-                           {"valid", B::kValid},
-                           {"study2020", B::kStudy2020}};
-  for (const Row& row : kRows) {
-    if (f.border == row.name) {
-      o.border = row.border;
-      return;
-    }
+  const auto border = field::border_named(f.border);
+  if (border && *border != field::Border::kConstant) {
+    o.border = *border;
+    return;
   }
   if (!f.border.starts_with("constant:")) {
     usage_error("--border " + f.border +
@@ -104,7 +93,7 @@ void set_border(const EntropyFlags& f, const field::ClassTable& table, field::En
   }
   if (!(code >= 0 && code < o.levels && code == std::floor(code)))
     usage_error("--border " + f.border + ": the class must be 0.." + std::to_string(o.levels - 1));
-  o.border = B::kConstant;
+  o.border = field::Border::kConstant;
   o.constant_code = static_cast<int>(code);
 }
 

@@ -24,19 +24,8 @@ using namespace nb::literals;
 namespace tilewave::python {
 namespace {
 
-using field::Border;
-
-Border parse_border(const std::string& word) {
-  struct Row {
-    const char* name;
-    Border border;
-  };
-  constexpr Row kRows[] = {{"crop", Border::kCrop},       {"reflect", Border::kReflect},
-                           {"nearest", Border::kNearest}, {"constant", Border::kConstant},
-                           {"valid", Border::kValid},     {"study2020", Border::kStudy2020}};
-  for (const Row& row : kRows) {
-    if (word == row.name) return row.border;
-  }
+field::Border parse_border(const std::string& word) {
+  if (const auto border = field::border_named(word)) return *border;
   throw Error(ExitCode::kUsage, "unknown border '" + word +
                                     "': use crop, reflect, nearest, constant, valid or study2020");
 }
