@@ -15,6 +15,7 @@
 #include "tilewave/statevec/device_costs.h"
 #include "tilewave/statevec/tile/device_numbers.h"
 #include "tilewave/statevec/tile/probe_pass.h"
+#include "tilewave/statevec/tile/program.h"
 
 namespace tilewave::statevec {
 
