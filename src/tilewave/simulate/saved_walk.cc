@@ -129,9 +129,15 @@ SavedWalk get_walk(ByteReader& in) {
 
 void put_header(ByteWriter& out, const RunHeader& header) { header_fields(out, header); }
 
+RunHeader get_header(ByteReader& in) {
+  RunHeader header;
+  header_fields(in, header);
+  return header;
+}
+
 ResumedRun::ResumedRun(const std::string& folder) : saved(folder), rest(saved.record(), folder) {
   need_kind(rest, RecordKind::kRun);
-  header_fields(rest, header);
+  header = get_header(rest);
 }
 
 std::unique_ptr<ResumedRun> open_resumed(const circuit::Circuit& circuit, const Options& options) {

@@ -81,6 +81,7 @@ struct RunHeader {
 };
 
 void put_header(ByteWriter& out, const RunHeader& header);
+RunHeader get_header(ByteReader& in);
 
 /// A run that goes on: its checkpoint, compared with what it is asked now.
 struct ResumedRun {
