@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -38,57 +37,46 @@ struct LaunchConfig {
 };
 constexpr int kStreamSerialization = 6;  // programmatic: CU_LAUNCH_ATTRIBUTE_...
 
-struct Driver {
-  int (*init)(unsigned);
-  int (*device_get)(int*, int);
-  int (*attribute)(int*, int, int);
-  int (*retain)(void**, int);
-  int (*release)(int);
-  int (*set_current)(void*);
-  int (*load)(void**, const void*);
-  int (*unload)(void*);
-  int (*function)(void**, void*, const char*);
-  int (*alloc)(Address*, std::size_t);
-  int (*free_memory)(Address);
-  int (*to_device)(Address, const void*, std::size_t);
-  int (*to_host)(void*, Address, std::size_t);
-  int (*launch)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*,
-                void**, void**);
-  int (*error_string)(int, const char**);
-  int (*launch_extended)(const LaunchConfig*, void*, void**, void**) = nullptr;  // may be missing
+// A function of the driver, of the type that it is stored as.
+struct Symbol {
+  void* at;
+  template <class F>
+  operator F*() const {
+    return reinterpret_cast<F*>(at);
+  }
+};
 
-  Driver() {
-    std::string why;  // the handle is kept: contexts may outlive us
+struct Driver {
+  void* const library = open();  // kept: contexts may outlive us
+  int (*init)(unsigned) = need("cuInit");
+  int (*device_get)(int*, int) = need("cuDeviceGet");
+  int (*attribute)(int*, int, int) = need("cuDeviceGetAttribute");
+  int (*retain)(void**, int) = need("cuDevicePrimaryCtxRetain");
+  int (*release)(int) = need("cuDevicePrimaryCtxRelease_v2");
+  int (*set_current)(void*) = need("cuCtxSetCurrent");
+  int (*load)(void**, const void*) = need("cuModuleLoadData");
+  int (*unload)(void*) = need("cuModuleUnload");
+  int (*function)(void**, void*, const char*) = need("cuModuleGetFunction");
+  int (*alloc)(Address*, std::size_t) = need("cuMemAlloc_v2");
+  int (*free_memory)(Address) = need("cuMemFree_v2");
+  int (*to_device)(Address, const void*, std::size_t) = need("cuMemcpyHtoD_v2");
+  int (*to_host)(void*, Address, std::size_t) = need("cuMemcpyDtoH_v2");
+  int (*launch)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*,
+                void**, void**) = need("cuLaunchKernel");
+  int (*error_string)(int, const char**) = need("cuGetErrorString");
+  int (*launch_extended)(const LaunchConfig*, void*, void**,
+                         void**) = Symbol{dlsym(library, "cuLaunchKernelEx")};  // may be missing
+
+  static void* open() {
+    std::string why;
     void* const library = runtime::open_first({"libcuda.so.1", "libcuda.so"}, &why);
-    if (library == nullptr) {
-      throw Error(ExitCode::kResources, "the CUDA driver cannot be loaded (" + why +
-                                            "): use --device cpu, or install the driver");
-    }
-    const auto find = [&](auto& call, const char* name) {
-      call = reinterpret_cast<std::remove_reference_t<decltype(call)>>(dlsym(library, name));
-      return call != nullptr;
-    };
-    const auto get = [&](auto& call, const char* name) {
-      if (!find(call, name))
-        throw Error(ExitCode::kResources,
-                    std::string("the CUDA driver lacks ") + name + ": update it");
-    };
-    get(init, "cuInit");
-    get(device_get, "cuDeviceGet");
-    get(attribute, "cuDeviceGetAttribute");
-    get(retain, "cuDevicePrimaryCtxRetain");
-    get(release, "cuDevicePrimaryCtxRelease_v2");
-    get(set_current, "cuCtxSetCurrent");
-    get(load, "cuModuleLoadData");
-    get(unload, "cuModuleUnload");
-    get(function, "cuModuleGetFunction");
-    get(alloc, "cuMemAlloc_v2");
-    get(free_memory, "cuMemFree_v2");
-    get(to_device, "cuMemcpyHtoD_v2");
-    get(to_host, "cuMemcpyDtoH_v2");
-    get(launch, "cuLaunchKernel");
-    get(error_string, "cuGetErrorString");
-    find(launch_extended, "cuLaunchKernelEx");
+    if (library != nullptr) return library;
+    throw Error(ExitCode::kResources, "the CUDA driver cannot be loaded (" + why +
+                                          "): use --device cpu, or install the driver");
+  }
+  Symbol need(const char* name) const {
+    if (void* const at = dlsym(library, name)) return {at};
+    throw Error(ExitCode::kResources, std::string("the CUDA driver lacks ") + name + ": update it");
   }
 
   static const Driver& get() {
