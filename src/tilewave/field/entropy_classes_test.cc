@@ -194,6 +194,16 @@ TEST(EntropyClasses, PlansRefuseWhatHasNoMeaning) {
     refuses("base", [&](EntropyOptions& o) { o.log_base = base; });
   for (const int levels : {0, 1, 65537, -3})
     refuses("levels", [&](EntropyOptions& o) { o.levels = levels; });
+  refuses("'nibble' cannot run this window", [](EntropyOptions& o) {
+    o.levels = 17;
+    o.algorithm = EntropyAlgorithm::kNibble;
+  });
+  refuses("'column' cannot run this window", [](EntropyOptions& o) {
+    o.window = Footprint::disk(3);
+    o.algorithm = EntropyAlgorithm::kColumn;
+  });
+  EXPECT_THROW(EntropyPlan({}, 0, 10), Error);
+  EXPECT_THROW(Footprint::rectangle(0, 3), Error);
 }
 
 TEST(EntropyClasses, SmallImagesTakeOneThread) {

@@ -410,21 +410,6 @@ TEST(EntropyTables, TheCurveOfWideWindows) {
   }
 }
 
-TEST(EntropyPlan, RefusesWhatCannotRun) {
-  EntropyOptions o;
-  o.levels = 17;
-  o.algorithm = EntropyAlgorithm::kNibble;
-  EXPECT_THROW(EntropyPlan(o, 10, 10), Error);
-  o.algorithm = EntropyAlgorithm::kColumn;
-  o.window = Footprint::disk(3);
-  EXPECT_THROW(EntropyPlan(o, 10, 10), Error);
-  o = {};
-  EXPECT_THROW(EntropyPlan(o, 0, 10), Error);
-  o.levels = 1;
-  EXPECT_THROW(EntropyPlan(o, 10, 10), Error);
-  EXPECT_THROW(Footprint::rectangle(0, 3), Error);
-}
-
 TEST(Entropy, LargeOutputsPastTheCachesAreTheSame) {
   const Image image = random_image(2051, 2049, 16, 0.0001, 31);  // rows on no common alignment
   const std::vector<std::uint8_t> bytes(image.codes.begin(), image.codes.end());

@@ -150,10 +150,15 @@ TEST(CliffordRun, correlated_errors_on_three_qubits) {
   EXPECT_THROW(simulate(c, options), Error);
 }
 
+std::string ghz_of(int num_qubits) {
+  std::string body = "qreg q[" + std::to_string(num_qubits) + "];\nh q[0];\n";
+  for (int k = 1; k < num_qubits; ++k)
+    body += "cx q[" + std::to_string(k - 1) + "],q[" + std::to_string(k) + "];\n";
+  return body;
+}
+
 TEST(CliffordRun, is_chosen_for_pauli_noise_by_its_cost) {
-  const std::string ghz =
-      "qreg q[6];\nh q[0];\ncx q[0],q[1];\ncx q[1],q[2];\ncx q[2],q[3];\ncx "
-      "q[3],q[4];\ncx q[4],q[5];\n";
+  const std::string ghz = ghz_of(6);
   const std::string pauli = R"({"channels": [{"after": "all", "channel": "bit_flip", "p": 0.01}]})";
   const Result r = noisy(ghz, pauli, "auto", 1000);
   EXPECT_EQ(r.engine, "stabilizer");
@@ -165,12 +170,9 @@ TEST(CliffordRun, is_chosen_for_pauli_noise_by_its_cost) {
 }
 
 TEST(CliffordRun, a_thousand_noisy_qubits) {
-  std::string body = "qreg q[1000];\nh q[0];\n";
-  for (int k = 1; k < 1000; ++k)
-    body += "cx q[" + std::to_string(k - 1) + "],q[" + std::to_string(k) + "];\n";
   const std::string model =
       R"({"channels": [{"after": ["cx"], "channel": "depolarizing2", "p": 0.0001}]})";
-  const Result r = noisy(body, model, "auto", 20000);
+  const Result r = noisy(ghz_of(1000), model, "auto", 20000);
   EXPECT_EQ(r.engine, "stabilizer");
   // an X or Y on either qubit shows: 12 of the 15 errors
   const double clean = std::pow(1 - 0.0001 * 12 / 15, 999);
@@ -182,10 +184,7 @@ TEST(CliffordRun, a_thousand_noisy_qubits) {
 }
 
 TEST(CliffordRun, five_thousand_entangled_qubits) {
-  std::string body = "qreg q[5000];\nh q[0];\n";
-  for (int k = 1; k < 5000; ++k)
-    body += "cx q[" + std::to_string(k - 1) + "],q[" + std::to_string(k) + "];\n";
-  const Result r = run(body, "auto", 10000);
+  const Result r = run(ghz_of(5000), "auto", 10000);
   ASSERT_EQ(r.counts.size(), 2u);
   EXPECT_EQ(r.counts.begin()->first, std::string(5000, '0'));
   EXPECT_NEAR(static_cast<double>(r.counts.begin()->second), 5000, 500);
