@@ -10,7 +10,9 @@
 #include "common/ladder.cuh"
 #include "entropy/host_versions.h"
 #include "entropy/study_kernels.cuh"
-#include "tilewave/field/cuda/entropy_kernels.cuh"
+#include "tilewave/field/cuda/entropy_packed.cuh"
+#include "tilewave/field/cuda/entropy_rolling.cuh"
+#include "tilewave/field/cuda/entropy_sliding.cuh"
 #include "tilewave/field/entropy_tables.h"
 
 namespace {

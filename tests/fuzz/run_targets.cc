@@ -130,7 +130,7 @@ void tile(Bytes bytes) {
   narrow[0] = {1, 0};
   const bool is_double = shape.precision == statevec::Precision::kDouble;
   for (std::size_t p = 0; p < plan.passes.size(); ++p) {
-    statevec::tile::reference_pass(plan, plan.passes[p], reference);
+    statevec::testing::run_pass(reference, plan, plan.passes[p]);
     const auto program = statevec::tile::lower_pass(plan, p, shape);
     if (is_double) {
       statevec::tile::emulate_pass(program, std::span(wide));

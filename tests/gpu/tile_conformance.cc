@@ -12,6 +12,7 @@
 #include "tilewave/runtime/machine.h"
 #include "tilewave/statevec/cuda/jit_files.h"
 #include "tilewave/statevec/cuda/tile_launch.h"
+#include "tilewave/statevec/testing/reference.h"
 #include "tilewave/statevec/tile/jit_source.h"
 #include "tilewave/statevec/tile/random_pass.h"
 
@@ -39,7 +40,7 @@ double error_on_device(cuda::TileLauncher<T>& launcher, const Plan& plan,
     reference[x] = {normal(rng), normal(rng)};
     host[x] = {static_cast<T>(reference[x].real()), static_cast<T>(reference[x].imag())};
   }
-  tile::reference_pass(plan, pass, reference);
+  statevec::testing::run_pass(reference, plan, pass);
   rc::DeviceArena::Mark mark(arena);
   auto* state = arena.take<Complex<T>>(held);
   auto* code = arena.take<std::byte>(program.code.size());
@@ -74,11 +75,7 @@ void run_kernels(const std::vector<int>& sizes, int num_seeds, bool quarter_turn
     double worst_of_kernel = 0;
     for (int n : sizes) {
       for (int seed = 0; seed < num_seeds; ++seed) {
-        tile::RandomPassOptions options;
-        options.num_qubits = n;
-        options.tile_qubits = shape.tile_qubits;
-        options.row_bits = shape.row_bits;
-        options.precision = shape.precision;
+        tile::RandomPassOptions options = tile::pass_options(shape, n);
         // one pass with more operations than travel in the parameters of a kernel
         options.num_actions = seed == 7 ? 900 : seed % 3 == 0 ? 8 : 60;
         options.max_targets = seed == 5 ? 8 : 4;
@@ -107,7 +104,7 @@ void run_kernels(const std::vector<int>& sizes, int num_seeds, bool quarter_turn
       << "the passes do not use every kind of operation";
 }
 
-class TileConformance : public testing::Test {
+class TileConformance : public ::testing::Test {
  protected:
   void SetUp() override {
     std::string why;
@@ -141,11 +138,7 @@ void run_compiled(PassKind kind, int num_seeds, std::set<std::uint32_t>& kinds) 
   for (std::size_t k = 0; k < launchers.size(); ++k) {
     const tile::Shape shape = launchers[k].shape();
     for (int seed = 0; seed < num_seeds; ++seed) {
-      tile::RandomPassOptions options;
-      options.num_qubits = seed % 2 ? 15 : 16;
-      options.tile_qubits = shape.tile_qubits;
-      options.row_bits = shape.row_bits;
-      options.precision = shape.precision;
+      tile::RandomPassOptions options = tile::pass_options(shape, seed % 2 ? 15 : 16);
       options.num_actions = seed % 3 == 0 ? 8 : seed % 3 == 1 ? 40 : 150;
       if (kind == PassKind::kChains) options.num_actions = 20 * (1 + seed % 5);
       options.max_targets = seed % 5 == 4 ? 4 : 2;
@@ -202,7 +195,7 @@ void run_all_compiled() {
   run_compiled<T>(PassKind::kAny, 24, kinds);
   run_compiled<T>(PassKind::kQuarterTurns, 24, kinds);
   run_compiled<T>(PassKind::kChains, 12, kinds);
-  EXPECT_TRUE(testing::Test::IsSkipped() || std::getenv("TILEWAVE_TEST_CUDA") ||
+  EXPECT_TRUE(::testing::Test::IsSkipped() || std::getenv("TILEWAVE_TEST_CUDA") ||
               tile::has_compiled_kinds(kinds))
       << "the passes do not use every kind of operation";
 }

@@ -10,6 +10,7 @@
 #include "tilewave/runtime/machine.h"
 #include "tilewave/statevec/cuda/tile_launch.h"
 #include "tilewave/statevec/tile/probe_pass.h"
+#include "tilewave/statevec/tile/program.h"
 
 namespace {
 

@@ -8,6 +8,10 @@
 namespace tilewave {
 
 /// The parts one after the other.
-std::string concat(std::initializer_list<std::string_view> parts);
+inline std::string concat(std::initializer_list<std::string_view> parts) {
+  std::string all;
+  for (const std::string_view part : parts) all += part;
+  return all;
+}
 
 }  // namespace tilewave

@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <string>
 
-#include "tilewave/base/error.h"
 #include "tilewave/base/thrown_test.h"
 
 namespace tilewave {

@@ -24,7 +24,6 @@
 #include "tilewave/runtime/bandwidth.h"
 #include "tilewave/runtime/machine.h"
 #include "tilewave/runtime/threads.h"
-#include "tilewave/simulate/bench_floors.h"
 #include "tilewave/simulate/benchmark.h"
 
 namespace tilewave::cli {

@@ -76,21 +76,10 @@ int to_levels(const EntropyFlags& f, const field::ClassTable& table) {
 }
 
 void set_border(const EntropyFlags& f, const field::ClassTable& table, field::EntropyOptions& o) {
-  using B = field::Border;
-  struct Row {
-    const char* name;
-    B border;
-  };
-  constexpr Row kRows[] = {{"crop", B::kCrop},
-                           {"reflect", B::kReflect},
-                           {"nearest", B::kNearest},
-                           {"valid", B::kValid},
-                           {"study2020", B::kStudy2020}};
-  for (const Row& row : kRows) {
-    if (f.border == row.name) {
-      o.border = row.border;
-      return;
-    }
+  const auto border = field::border_named(f.border);
+  if (border && *border != field::Border::kConstant) {
+    o.border = *border;
+    return;
   }
   if (!f.border.starts_with("constant:")) {
     usage_error("--border " + f.border +
@@ -104,7 +93,7 @@ void set_border(const EntropyFlags& f, const field::ClassTable& table, field::En
   }
   if (!(code >= 0 && code < o.levels && code == std::floor(code)))
     usage_error("--border " + f.border + ": the class must be 0.." + std::to_string(o.levels - 1));
-  o.border = B::kConstant;
+  o.border = field::Border::kConstant;
   o.constant_code = static_cast<int>(code);
 }
 
@@ -248,9 +237,9 @@ void run(const EntropyFlags& f) {
   need_distinct_files({f.in, f.in + ".msk", f.classes}, {{"--output", f.out}, {"--view", f.view}});
   job.devices = DeviceSet::parse(f.device);
   job.view_path = f.view;
-  job.output = f.dtype == "f16"  ? field::OutputType::kFloat16
-               : f.dtype == "u8" ? field::OutputType::kUint8
-                                 : field::OutputType::kFloat32;
+  job.output = f.dtype == "f16"  ? formats::SampleType::kFloat16
+               : f.dtype == "u8" ? formats::SampleType::kUint8
+                                 : formats::SampleType::kFloat32;
   if (!f.nodata.empty()) job.quantisation.nodata = to_number("--nodata", f.nodata);
   if (f.border == "study2020" && !f.nodata.empty())
     usage_error("--border study2020 knows no missing cells: leave out --nodata");
@@ -271,8 +260,8 @@ void run(const EntropyFlags& f) {
   if (!job.quantisation.nodata) job.quantisation.nodata = reader->info().nodata;
   if (!f.range.empty()) set_range(f, raw.get(), job);
   formats::RasterInfo info = reader->info();
-  info.type = field::sample_type(job.output);
-  formats::describe_new_values(info, job.output == field::OutputType::kUint8 ? "255" : "nan");
+  info.type = job.output;
+  formats::describe_new_values(info, job.output == formats::SampleType::kUint8 ? "255" : "nan");
   const auto writer = formats::create_raster(f.out, info);
   const field::EntropySummary summary = field::run_entropy(job, *reader, *writer);
   interrupt.check();

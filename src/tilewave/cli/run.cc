@@ -23,7 +23,7 @@
 #include "tilewave/runtime/progress.h"
 #include "tilewave/runtime/threads.h"
 #include "tilewave/runtime/timer.h"
-#include "tilewave/settings/precision_words.h"
+#include "tilewave/settings/names.h"
 #include "tilewave/simulate/simulate.h"
 
 namespace tilewave::cli {

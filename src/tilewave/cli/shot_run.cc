@@ -15,7 +15,7 @@
 #include "tilewave/cli/output_files.h"
 #include "tilewave/cli/signals.h"
 #include "tilewave/runtime/timer.h"
-#include "tilewave/settings/engine.h"
+#include "tilewave/settings/names.h"
 #include "tilewave/simulate/checkpoint/bytes.h"
 #include "tilewave/simulate/checkpoint/record_kind.h"
 

@@ -24,7 +24,7 @@
 #include "tilewave/runtime/timer.h"
 #include "tilewave/runtime/write_pieces.h"
 #include "tilewave/settings/device.h"
-#include "tilewave/settings/engine.h"
+#include "tilewave/settings/names.h"
 #include "tilewave/settings/words.h"
 #include "tilewave/stabilizer/cpu/fault_rows.h"
 #include "tilewave/stabilizer/sample/fill_shots.h"

@@ -6,7 +6,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "tilewave/field/entropy_tables.h"
 #include "tilewave/field/footprint.h"
@@ -104,6 +106,8 @@ class EntropyPlan {
 };
 
 const char* algorithm_name(EntropyAlgorithm algorithm);
+/// None where no border has this name.
+std::optional<Border> border_named(std::string_view name);
 
 /// Entropy of a region on the CPU into out, which points at its upper left pixel (floats,
 /// out_stride from row to row). `codes` must hold the rows of plan.needed(region). 8-bit codes

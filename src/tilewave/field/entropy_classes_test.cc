@@ -3,31 +3,17 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstdlib>
-#include <filesystem>
-#include <iterator>
 #include <map>
 #include <random>
+#include <tuple>
 
 #include "gtest/gtest.h"
-#include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
 #include "tilewave/base/thrown_test.h"
-#include "tilewave/field/entropy.h"
+#include "tilewave/field/rasters_test.h"
 
 namespace tilewave::field::entropy_classes_test {
 namespace {
-
-template <class Code>
-std::vector<float> run(const std::vector<Code>& codes, std::int64_t width,
-                       const EntropyOptions& o) {
-  const auto height = static_cast<std::int64_t>(codes.size()) / width;
-  const EntropyPlan plan(o, width, height);
-  std::vector<float> out(codes.size(), -1.0f);
-  entropy_cpu(plan, CodeRows<Code>{codes.data(), width, width, height, 0, height}, 0, height,
-              out.data(), width);
-  return out;
-}
 
 // The definition in doubles, for the square of 2 r + 1 cells about (x, y) inside the image.
 template <class Code>
@@ -46,13 +32,6 @@ double plain(const std::vector<Code>& codes, std::int64_t width, std::int64_t x,
   }
   for (const auto& [code, n] : counts) sum += n * std::log(static_cast<double>(n));
   return total == 0 ? NAN : std::log(total) - sum / total;
-}
-
-bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
-  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](float x, float y) {
-           return (std::isnan(x) && std::isnan(y)) ||
-                  std::bit_cast<std::uint32_t>(x) == std::bit_cast<std::uint32_t>(y);
-         });
 }
 
 // Equal roundings of many classes add up: three cells of each of 53,600 classes, and random ones.
@@ -74,8 +53,7 @@ TEST(EntropyClasses, ManyClassesInLargeWindows) {
       // a few rows: the window slides along them
       for (const std::int64_t y : {std::int64_t{0}, kSide / 2}) {
         std::vector<float> row(kSide);
-        entropy_cpu(plan, CodeRows<std::uint16_t>{codes->data(), kSide, kSide, kSide, 0, kSide}, y,
-                    y + 1, row.data(), kSide);
+        entropy_cpu(plan, all_rows(codes->data(), kSide, kSide), y, y + 1, row.data(), kSide);
         for (const std::int64_t x : {std::int64_t{0}, std::int64_t{77}, kSide / 2, kSide - 1}) {
           EXPECT_NEAR(static_cast<double>(row[static_cast<std::size_t>(x)]),
                       plain(*codes, kSide, x, y, r, o.levels), 3e-6)
@@ -99,18 +77,18 @@ TEST(EntropyClasses, LongSumsAreTheSameForEveryWay) {
     ASSERT_TRUE(EntropyPlan(o, 150, 90).tables().is_long);
     o.threads = 1;
     o.algorithm = EntropyAlgorithm::kSliding;
-    const auto sliding = run(codes, 150, o);
+    const auto sliding = entropy_of(codes, 150, o);
     o.threads = 3;
-    EXPECT_TRUE(same_bits(sliding, run(codes, 150, o)));
+    EXPECT_TRUE(same_bits(sliding, entropy_of(codes, 150, o)));
     o.algorithm = EntropyAlgorithm::kNaive;
-    EXPECT_TRUE(same_bits(sliding, run(codes, 150, o)));
+    EXPECT_TRUE(same_bits(sliding, entropy_of(codes, 150, o)));
     const std::vector<std::uint32_t> wide(codes.begin(), codes.end());
-    EXPECT_TRUE(same_bits(sliding, run(wide, 150, o)));
+    EXPECT_TRUE(same_bits(sliding, entropy_of(wide, 150, o)));
   }
   // a window of one class is exactly 0
   o.min_valid = 0;
   const std::vector<std::uint16_t> one(codes.size(), 2999);
-  for (const float h : run(one, 150, o)) ASSERT_EQ(h, 0.0f);
+  for (const float h : entropy_of(one, 150, o)) ASSERT_EQ(h, 0.0f);
 }
 
 // What LogCurve is off for a count, before its sum is rounded; nats a cell.
@@ -159,6 +137,18 @@ TEST(EntropyClasses, TheBoundOfTheError) {
   }
 }
 
+template <class Code>
+void expect_plain(const std::vector<float>& got, const std::vector<Code>& codes, std::int64_t width,
+                  int r, int levels) {
+  for (std::int64_t i = 0; i < static_cast<std::int64_t>(codes.size()); ++i) {
+    const auto h = static_cast<double>(got[static_cast<std::size_t>(i)]);
+    const double want = plain(codes, width, i % width, i / width, r, levels);
+    ASSERT_EQ(std::isnan(h), std::isnan(want)) << i;
+    if (std::isnan(want)) continue;
+    ASSERT_NEAR(h, want, 3e-6) << i;
+  }
+}
+
 TEST(EntropyClasses, AllSixteenBitsAndMissingPixels) {
   constexpr std::int64_t kWidth = 40;
   std::vector<std::uint16_t> codes(kWidth * 30);
@@ -172,77 +162,58 @@ TEST(EntropyClasses, AllSixteenBitsAndMissingPixels) {
     o.constant_code = 65535;
     for (const int r : {1, 4}) {
       o.window = Footprint::rectangle(2 * r + 1, 2 * r + 1);
-      const auto all = run(codes, kWidth, o);
-      if (border == Border::kCrop) {
-        for (std::size_t i = 0; i < codes.size(); ++i) {
-          ASSERT_NEAR(static_cast<double>(all[i]),
-                      plain(codes, kWidth, static_cast<std::int64_t>(i) % kWidth,
-                            static_cast<std::int64_t>(i) / kWidth, r, 65536),
-                      3e-6);
-        }
-      }
+      const auto all = entropy_of(codes, kWidth, o);
+      if (border == Border::kCrop) expect_plain(all, codes, kWidth, r, 65536);
       // missing pixels are beyond 16 bits
       std::vector<std::uint32_t> wide(codes.begin(), codes.end());
-      EXPECT_TRUE(same_bits(all, run(wide, kWidth, o)));
+      EXPECT_TRUE(same_bits(all, entropy_of(wide, kWidth, o)));
       for (std::size_t i = 0; i < wide.size(); i += 3) wide[i] = 65536;
       std::fill_n(wide.begin(), 9 * kWidth, 65536u);
-      const auto some = run(wide, kWidth, o);
-      for (std::size_t i = 0; border == Border::kCrop && i < wide.size(); ++i) {
-        const double want = plain(wide, kWidth, static_cast<std::int64_t>(i) % kWidth,
-                                  static_cast<std::int64_t>(i) / kWidth, r, 65536);
-        ASSERT_EQ(std::isnan(some[i]), std::isnan(want));
-        if (std::isnan(want)) continue;
-        ASSERT_NEAR(static_cast<double>(some[i]), want, 3e-6);
-      }
+      const auto some = entropy_of(wide, kWidth, o);
+      if (border == Border::kCrop) expect_plain(some, wide, kWidth, r, 65536);
       o.algorithm = EntropyAlgorithm::kNaive;
-      EXPECT_TRUE(same_bits(some, run(wide, kWidth, o)));
+      EXPECT_TRUE(same_bits(some, entropy_of(wide, kWidth, o)));
       o.algorithm = EntropyAlgorithm::kAuto;
     }
   }
 }
 
 TEST(EntropyClasses, PlansRefuseWhatHasNoMeaning) {
-  const auto refused = [](auto&& set) {
+  const auto refuses = [](const std::string& words, auto&& set) {
     EntropyOptions o;
     set(o);
-    return error_of([&] { EntropyPlan(o, 10, 10); }, ExitCode::kUsage);
+    expect_error([&] { EntropyPlan(o, 10, 10); }, words, ExitCode::kUsage);
   };
   for (const int constant : {-1, 16, 300}) {
-    const auto set = [&](EntropyOptions& o) {
+    refuses("constant class " + std::to_string(constant), [&](EntropyOptions& o) {
       o.border = Border::kConstant;
       o.constant_code = constant;
-    };
-    EXPECT_NE(refused(set).find("constant class " + std::to_string(constant)), std::string::npos);
+    });
   }
-  for (const double base : {1.0, -2.0, static_cast<double>(INFINITY), static_cast<double>(NAN)}) {
-    EXPECT_NE(refused([&](EntropyOptions& o) { o.log_base = base; }).find("base"),
-              std::string::npos)
-        << base;
-  }
-  for (const int levels : {0, 1, 65537, -3}) {
-    EXPECT_NE(refused([&](EntropyOptions& o) { o.levels = levels; }).find("levels"),
-              std::string::npos);
-  }
+  for (const double base : {1.0, -2.0, static_cast<double>(INFINITY), static_cast<double>(NAN)})
+    refuses("base", [&](EntropyOptions& o) { o.log_base = base; });
+  for (const int levels : {0, 1, 65537, -3})
+    refuses("levels", [&](EntropyOptions& o) { o.levels = levels; });
+  refuses("'nibble' cannot run this window", [](EntropyOptions& o) {
+    o.levels = 17;
+    o.algorithm = EntropyAlgorithm::kNibble;
+  });
+  refuses("'column' cannot run this window", [](EntropyOptions& o) {
+    o.window = Footprint::disk(3);
+    o.algorithm = EntropyAlgorithm::kColumn;
+  });
+  EXPECT_THROW(EntropyPlan({}, 0, 10), Error);
+  EXPECT_THROW(Footprint::rectangle(0, 3), Error);
 }
 
 TEST(EntropyClasses, SmallImagesTakeOneThread) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a process that has started none yet
-  const auto tasks = [] {
-    const std::filesystem::directory_iterator all("/proc/self/task");
-    return static_cast<int>(std::distance(begin(all), end(all)));
-  };
-  const auto more_threads = [&](std::int64_t side, int levels) {
-    const int before = tasks();
+  for (const auto& [side, levels, threads] : {std::tuple{64, 16, 0}, {64, 256, 0}, {1024, 16, 1}}) {
     EntropyOptions o;
     o.levels = levels;
     o.threads = 2;
     const std::vector<std::uint8_t> codes(static_cast<std::size_t>(side * side), 3);
-    run(codes, side, o);
-    std::exit(tasks() - before);
-  };
-  EXPECT_EXIT(more_threads(64, 16), testing::ExitedWithCode(0), "");
-  EXPECT_EXIT(more_threads(64, 256), testing::ExitedWithCode(0), "");
-  EXPECT_EXIT(more_threads(1024, 16), testing::ExitedWithCode(1), "");
+    expect_started_threads(threads, [&, side = side] { entropy_of(codes, side, o); });
+  }
 }
 
 TEST(EntropyClasses, AnInterruptLeavesThroughTheCall) {
@@ -250,11 +221,11 @@ TEST(EntropyClasses, AnInterruptLeavesThroughTheCall) {
   const std::vector<std::uint8_t> codes(600 * 600, 3);
   set_interrupt_poll(+[] { throw Stop(); });
   const auto run_many_times = [&] {  // the calling thread asks, where it gets a tile to work on
-    for (int k = 0; k < 1000; ++k) run(codes, 600, {});
+    for (int k = 0; k < 1000; ++k) entropy_of(codes, 600, {});
   };
   EXPECT_THROW(run_many_times(), Stop);
   set_interrupt_poll(nullptr);
-  for (const float h : run(codes, 600, {})) ASSERT_EQ(h, 0.0f);
+  for (const float h : entropy_of(codes, 600, {})) ASSERT_EQ(h, 0.0f);
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "gtest/gtest.h"
-#include "tilewave/field/entropy.h"
+#include "tilewave/field/rasters_test.h"
 #include "tilewave/formats/npy/npy.h"
 
 namespace tilewave::field {
@@ -34,14 +34,8 @@ TEST(EntropyGolden, WholeImagesOfRankEntropy) {
       o.window = row.window;
       o.levels = levels;
       o.log_base = 2;
-      const CodeRows<std::uint8_t> codes{reinterpret_cast<const std::uint8_t*>(image.bytes.data()),
-                                         width,
-                                         width,
-                                         height,
-                                         0,
-                                         height};
-      std::vector<float> got(static_cast<std::size_t>(width * height));
-      entropy_cpu(EntropyPlan(o, width, height), codes, 0, height, got.data(), width);
+      const std::vector<float> got =
+          entropy_of(reinterpret_cast<const std::uint8_t*>(image.bytes.data()), width, height, o);
       float worst = 0;
       for (std::size_t i = 0; i < got.size(); ++i)
         worst = std::max(worst, std::abs(got[i] - want[i]));
@@ -130,9 +124,7 @@ TEST(EntropyGolden, TheStudysPrintedCorners) {
         codes[static_cast<std::size_t>((start + y) * side + start + x)] =
             static_cast<std::uint8_t>(kSamples[s].codes[y * 5 + x]);
     }
-    std::vector<float> got(codes.size());
-    const CodeRows<std::uint8_t> rows{codes.data(), side, side, side, 0, side};
-    entropy_cpu(EntropyPlan(o, side, side), rows, 0, side, got.data(), side);
+    const std::vector<float> got = entropy_of(codes, side, o);
     for (int y = first; y < 5; ++y) {
       for (int x = first; x < 5; ++x) {
         char text[32];
@@ -149,10 +141,7 @@ TEST(EntropyGolden, TheStudysPrintedCorners) {
 TEST(EntropyGolden, TheDefinitionDiffersInTheStudysCorner) {
   std::vector<std::uint8_t> codes;
   for (const int code : kSamples[0].codes) codes.push_back(static_cast<std::uint8_t>(code));
-  std::vector<float> got(25);
-  entropy_cpu(EntropyPlan(EntropyOptions(), 5, 5),
-              CodeRows<std::uint8_t>{codes.data(), 5, 5, 5, 0, 5}, 0, 5, got.data(), 5);
-  EXPECT_NEAR(got[24], 2.04319f, 5e-6f);
+  EXPECT_NEAR(entropy_of(codes, 5, {})[24], 2.04319f, 5e-6f);
 }
 
 }  // namespace

@@ -6,15 +6,13 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <functional>
 #include <random>
 #include <set>
 
 #include "gtest/gtest.h"
-#include "tilewave/field/entropy.h"
-#include "tilewave/field/map.h"
 #include "tilewave/field/map_program.h"
+#include "tilewave/field/rasters_test.h"
 
 namespace tilewave::field {
 namespace {
@@ -37,21 +35,6 @@ void with_every_set(const std::function<void(const std::string&)>& test) {
   }
   choose(0);
   EXPECT_TRUE(done.contains(hwy::TargetName(HWY_STATIC_TARGET)));
-}
-
-std::vector<float> map_of(const std::string& text, std::vector<float> values,
-                          MapPrecision precision = MapPrecision::kPrecise, int repeat = 1) {
-  MapOptions o;
-  o.precision = precision;
-  o.repeat = repeat;
-  map_cpu(MapExpression::parse(text), o, static_cast<std::int64_t>(values.size()), 0, 1,
-          values.data());
-  return values;
-}
-
-bool same_bits(float a, float b) {
-  return (std::isnan(a) && std::isnan(b)) ||
-         std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b);
 }
 
 // x - y floor(x / y) of floats by whole numbers: the first by the second, doubled and reduced as
@@ -93,7 +76,7 @@ TEST(Instructions, RemaindersAreExact) {
       if (std::isinf(y)) std::snprintf(text, sizeof text, "v %% (%s1/0)", y < 0 ? "-" : "");
       if (std::isnan(y)) std::snprintf(text, sizeof text, "v %% nan");
       for (const auto precision : {MapPrecision::kPrecise, MapPrecision::kFast}) {
-        const auto got = map_of(text, x, precision);
+        const auto got = map_of(text, x, {.precision = precision});
         for (std::size_t i = 0; i < x.size(); ++i) {
           ASSERT_TRUE(same_bits(got[i], remainder_by_whole_numbers(x[i], y)))
               << set << ": " << x[i] << " % " << y << " gives " << got[i];
@@ -212,7 +195,7 @@ TEST(Instructions, ValuesStayWithinTheRangesOfTheirFunctions) {
   with_every_set([&](const std::string& set) {
     for (const auto precision : {MapPrecision::kFast, MapPrecision::kPrecise}) {
       for (const char* f : {"sin", "cos", "tanh"}) {
-        const auto got = map_of(std::string(f) + "(v)", turns, precision);
+        const auto got = map_of(std::string(f) + "(v)", turns, {.precision = precision});
         const auto [least, most] = std::minmax_element(got.begin(), got.end());
         EXPECT_GE(*least, -1.0f) << set << " " << f;
         EXPECT_LE(*most, 1.0f) << set << " " << f;
@@ -227,15 +210,11 @@ TEST(Instructions, ValuesStayWithinTheRangesOfTheirFunctions) {
       for (const char* text : {"sqrt(cos(v) + 1)", "acos(cos(v))", "asin(sin(v))",
                                "sqrt(1 - sin(v) * sin(v))", "log(1 - cos(v) + 1e-9)"}) {
         for (const auto* input : {&turns, &values}) {
-          const auto got = map_of(text, *input, precision);
-          EXPECT_EQ(std::count_if(got.begin(), got.end(), [](float v) { return std::isnan(v); }), 0)
+          EXPECT_EQ(count_nan(map_of(text, *input, {.precision = precision})), 0)
               << set << " " << text;
         }
       }
-      const auto got =
-          map_of("v + (ix % 2 ? sqrt(log(v)+1) : sqrt(cos(v)+1))", study, precision, 10);
-      EXPECT_EQ(std::count_if(got.begin(), got.end(), [](float v) { return std::isnan(v); }), 0)
-          << set;
+      EXPECT_EQ(count_nan(map_of(kStudy, study, {10, precision})), 0) << set;
     }
   });
 }
@@ -263,12 +242,9 @@ TEST(Instructions, EntropyHasTheSameBits) {
     std::vector<float> first;
     with_every_set([&](const std::string& set) {
       o.algorithm = row.algorithm;
-      const EntropyPlan plan(o, width, height);  // the choice is a machine's
-      std::vector<float> out(codes.size());
-      entropy_cpu(plan, CodeRows<std::uint16_t>{codes.data(), width, width, height, 0, height}, 0,
-                  height, out.data(), width);
+      const std::vector<float> out = entropy_of(codes, width, o);  // the choice is a machine's
       if (first.empty()) first = out;
-      EXPECT_EQ(std::memcmp(first.data(), out.data(), out.size() * sizeof(float)), 0)
+      EXPECT_TRUE(same_bits(first, out))
           << set << " " << row.levels << " " << row.w << "x" << row.h;
     });
   }

@@ -1,126 +1,95 @@
 // Nodes: folding, residues, specialisation, and the evaluation in double precision.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 #include <optional>
 
 #include "tilewave/base/error.h"
 #include "tilewave/field/map.h"
-#include "tilewave/field/remainder.h"
 
 namespace tilewave::field {
 namespace {
 
+// The remainder of a division rounded down, as % of maps means it and NumPy's remainder computes it:
+// x - y floor(x / y), exact, but for one rounding where the signs of x and y differ. Has the sign of
+// y. NaN for y = 0 and infinite x; x (y where the signs differ) for infinite y.
+template <class T>
+T floor_remainder(T x, T y) {
+  const T r = std::fmod(x, y);  // exact, of the sign of x
+  if (r == 0) return std::copysign(T(0), y);
+  return (r < 0) != (y < 0) ? r + y : r;
+}
+
+// An operation: how it is written, and its value.
 struct OpRow {
-  MapOp op;
   const char* name;
-  int arity;
+  int arity = 0;
+  double (*of_one)(double) = nullptr;
+  double (*of_two)(double, double) = nullptr;
+  double (*of_three)(double, double, double) = nullptr;
+
+  constexpr OpRow(const char* leaf) : name(leaf) {}
+  constexpr OpRow(const char* n, double (*f)(double)) : name(n), arity(1), of_one(f) {}
+  constexpr OpRow(const char* n, double (*f)(double, double)) : name(n), arity(2), of_two(f) {}
+  constexpr OpRow(const char* n, double (*f)(double, double, double))
+      : name(n), arity(3), of_three(f) {}
 };
+// In the order of MapOp.
 constexpr OpRow kOps[] = {
-    {MapOp::kNumber, "number", 0}, {MapOp::kValue, "v", 0},     {MapOp::kColumn, "ix", 0},
-    {MapOp::kRow, "iy", 0},        {MapOp::kIndex, "idx", 0},   {MapOp::kAdd, "+", 2},
-    {MapOp::kSub, "-", 2},         {MapOp::kMul, "*", 2},       {MapOp::kDiv, "/", 2},
-    {MapOp::kMod, "%", 2},         {MapOp::kNeg, "neg", 1},     {MapOp::kLess, "<", 2},
-    {MapOp::kLessEqual, "<=", 2},  {MapOp::kEqual, "==", 2},    {MapOp::kNotEqual, "!=", 2},
-    {MapOp::kAnd, "&&", 2},        {MapOp::kOr, "||", 2},       {MapOp::kNot, "!", 1},
-    {MapOp::kSelect, "select", 3}, {MapOp::kSqrt, "sqrt", 1},   {MapOp::kAbs, "abs", 1},
-    {MapOp::kFloor, "floor", 1},   {MapOp::kCeil, "ceil", 1},   {MapOp::kRound, "round", 1},
-    {MapOp::kMin, "min", 2},       {MapOp::kMax, "max", 2},     {MapOp::kLog, "log", 1},
-    {MapOp::kLog2, "log2", 1},     {MapOp::kLog10, "log10", 1}, {MapOp::kExp, "exp", 1},
-    {MapOp::kSin, "sin", 1},       {MapOp::kCos, "cos", 1},     {MapOp::kTan, "tan", 1},
-    {MapOp::kAsin, "asin", 1},     {MapOp::kAcos, "acos", 1},   {MapOp::kAtan, "atan", 1},
-    {MapOp::kAtan2, "atan2", 2},   {MapOp::kSinh, "sinh", 1},   {MapOp::kCosh, "cosh", 1},
-    {MapOp::kTanh, "tanh", 1},     {MapOp::kPow, "pow", 2},     {MapOp::kCbrt, "cbrt", 1},
-    {MapOp::kTrunc, "trunc", 1},   {MapOp::kHypot, "hypot", 2}, {MapOp::kLog1p, "log1p", 1},
-    {MapOp::kExpm1, "expm1", 1}};
+    {"number"},
+    {"v"},
+    {"ix"},
+    {"iy"},
+    {"idx"},
+    {"+", [](double a, double b) { return a + b; }},
+    {"-", [](double a, double b) { return a - b; }},
+    {"*", [](double a, double b) { return a * b; }},
+    {"/", [](double a, double b) { return a / b; }},
+    {"%", floor_remainder<double>},
+    {"neg", [](double a) { return -a; }},
+    {"<", [](double a, double b) { return a < b ? 1.0 : 0.0; }},
+    {"<=", [](double a, double b) { return a <= b ? 1.0 : 0.0; }},
+    {"==", [](double a, double b) { return a == b ? 1.0 : 0.0; }},
+    {"!=", [](double a, double b) { return a != b ? 1.0 : 0.0; }},
+    {"&&", [](double a, double b) { return a != 0 && b != 0 ? 1.0 : 0.0; }},
+    {"||", [](double a, double b) { return a != 0 || b != 0 ? 1.0 : 0.0; }},
+    {"!", [](double a) { return a == 0 ? 1.0 : 0.0; }},
+    {"select", [](double a, double b, double c) { return a != 0 ? b : c; }},
+    {"sqrt", std::sqrt},
+    {"abs", std::abs},
+    {"floor", std::floor},
+    {"ceil", std::ceil},
+    {"round", std::nearbyint},
+    {"min",
+     [](double a, double b) { return std::isnan(a) || std::isnan(b) ? NAN : std::min(a, b); }},
+    {"max",
+     [](double a, double b) { return std::isnan(a) || std::isnan(b) ? NAN : std::max(a, b); }},
+    {"log", std::log},
+    {"log2", std::log2},
+    {"log10", std::log10},
+    {"exp", std::exp},
+    {"sin", std::sin},
+    {"cos", std::cos},
+    {"tan", std::tan},
+    {"asin", std::asin},
+    {"acos", std::acos},
+    {"atan", std::atan},
+    {"atan2", std::atan2},
+    {"sinh", std::sinh},
+    {"cosh", std::cosh},
+    {"tanh", std::tanh},
+    {"pow", std::pow},
+    {"cbrt", std::cbrt},
+    {"trunc", std::trunc},
+    {"hypot", [](double a, double b) { return std::hypot(a, b); }},
+    {"log1p", std::log1p},
+    {"expm1", std::expm1}};
+static_assert(std::size(kOps) == static_cast<std::size_t>(MapOp::kExpm1) + 1);
 
 double apply(MapOp op, double a, double b, double c) {
-  switch (op) {
-    case MapOp::kAdd:
-      return a + b;
-    case MapOp::kSub:
-      return a - b;
-    case MapOp::kMul:
-      return a * b;
-    case MapOp::kDiv:
-      return a / b;
-    case MapOp::kMod:
-      return floor_remainder(a, b);
-    case MapOp::kNeg:
-      return -a;
-    case MapOp::kLess:
-      return a < b;
-    case MapOp::kLessEqual:
-      return a <= b;
-    case MapOp::kEqual:
-      return a == b;
-    case MapOp::kNotEqual:
-      return a != b;
-    case MapOp::kAnd:
-      return a != 0 && b != 0;
-    case MapOp::kOr:
-      return a != 0 || b != 0;
-    case MapOp::kNot:
-      return a == 0;
-    case MapOp::kSelect:
-      return a != 0 ? b : c;
-    case MapOp::kSqrt:
-      return std::sqrt(a);
-    case MapOp::kAbs:
-      return std::abs(a);
-    case MapOp::kFloor:
-      return std::floor(a);
-    case MapOp::kCeil:
-      return std::ceil(a);
-    case MapOp::kRound:
-      return std::nearbyint(a);
-    case MapOp::kMin:
-      return std::isnan(a) || std::isnan(b) ? NAN : std::min(a, b);
-    case MapOp::kMax:
-      return std::isnan(a) || std::isnan(b) ? NAN : std::max(a, b);
-    case MapOp::kLog:
-      return std::log(a);
-    case MapOp::kLog2:
-      return std::log2(a);
-    case MapOp::kLog10:
-      return std::log10(a);
-    case MapOp::kExp:
-      return std::exp(a);
-    case MapOp::kSin:
-      return std::sin(a);
-    case MapOp::kCos:
-      return std::cos(a);
-    case MapOp::kTan:
-      return std::tan(a);
-    case MapOp::kAsin:
-      return std::asin(a);
-    case MapOp::kAcos:
-      return std::acos(a);
-    case MapOp::kAtan:
-      return std::atan(a);
-    case MapOp::kAtan2:
-      return std::atan2(a, b);
-    case MapOp::kSinh:
-      return std::sinh(a);
-    case MapOp::kCosh:
-      return std::cosh(a);
-    case MapOp::kTanh:
-      return std::tanh(a);
-    case MapOp::kPow:
-      return std::pow(a, b);
-    case MapOp::kCbrt:
-      return std::cbrt(a);
-    case MapOp::kTrunc:
-      return std::trunc(a);
-    case MapOp::kHypot:
-      return std::hypot(a, b);
-    case MapOp::kLog1p:
-      return std::log1p(a);
-    case MapOp::kExpm1:
-      return std::expm1(a);
-    default:
-      return 0;
-  }
+  const OpRow& row = kOps[static_cast<std::size_t>(op)];
+  return row.of_one ? row.of_one(a) : row.of_two ? row.of_two(a, b) : row.of_three(a, b, c);
 }
 
 bool is_leaf(MapOp op) { return op <= MapOp::kIndex; }

@@ -5,8 +5,10 @@
 #include <cctype>
 #include <cmath>
 #include <cstdio>
+#include <initializer_list>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "tilewave/base/error.h"
 #include "tilewave/base/read_double.h"
@@ -182,16 +184,8 @@ class Parser {
     --depth_;
     return cond;
   }
-  int disjunction() {
-    int a = conjunction();
-    while (take("||")) a = node(MapOp::kOr, a, conjunction());
-    return a;
-  }
-  int conjunction() {
-    int a = equality();
-    while (take("&&")) a = node(MapOp::kAnd, a, equality());
-    return a;
-  }
+  int disjunction() { return chain(&Parser::conjunction, {{"||", MapOp::kOr}}); }
+  int conjunction() { return chain(&Parser::equality, {{"&&", MapOp::kAnd}}); }
   int equality() {
     int a = comparison();
     for (bool chained = false;; chained = true) {
@@ -229,30 +223,19 @@ class Parser {
       }
     }
   }
-  int sum() {
-    int a = product();
-    while (true) {
-      if (take("+")) {
-        a = node(MapOp::kAdd, a, product());
-      } else if (take("-")) {
-        a = node(MapOp::kSub, a, product());
-      } else {
-        return a;
-      }
-    }
-  }
+  int sum() { return chain(&Parser::product, {{"+", MapOp::kAdd}, {"-", MapOp::kSub}}); }
   int product() {
-    int a = unary();
-    while (true) {
-      if (take("*")) {
-        a = node(MapOp::kMul, a, unary());
-      } else if (take("/")) {
-        a = node(MapOp::kDiv, a, unary());
-      } else if (take("%")) {
-        a = node(MapOp::kMod, a, unary());
-      } else {
-        return a;
-      }
+    return chain(&Parser::unary, {{"*", MapOp::kMul}, {"/", MapOp::kDiv}, {"%", MapOp::kMod}});
+  }
+  // Operands with any of these operators between them, from the left.
+  int chain(int (Parser::*operand)(),
+            std::initializer_list<std::pair<const char*, MapOp>> operators) {
+    int a = (this->*operand)();
+    for (;;) {
+      const auto found = std::find_if(operators.begin(), operators.end(),
+                                      [&](const auto& row) { return take(row.first); });
+      if (found == operators.end()) return a;
+      a = node(found->second, a, (this->*operand)());
     }
   }
   int unary() {

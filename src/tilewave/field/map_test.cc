@@ -4,51 +4,33 @@
 
 #include <bit>
 #include <cmath>
-#include <cstdlib>
-#include <cstring>
-#include <filesystem>
-#include <iterator>
 #include <limits>
 #include <random>
+#include <tuple>
 
 #include "gtest/gtest.h"
 #include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
 #include "tilewave/base/thrown_test.h"
+#include "tilewave/field/rasters_test.h"
 
 namespace tilewave::field {
 namespace {
-
-constexpr const char* kStudy = "v + (ix % 2 ? sqrt(log(v)+1) : sqrt(cos(v)+1))";
-
-// The study's input: the 32-bit linear congruential generator of its C library, seed 1.
-std::vector<float> study_input(std::size_t n) {
-  std::vector<float> values(n);
-  std::uint32_t state = 1;
-  for (float& v : values) {
-    state = state * 214013u + 2531011u;
-    v = 10.0f + static_cast<float>((state >> 16 & 0x7fffu) % 256u);
-  }
-  return values;
-}
 
 std::string map_error(const std::string& text) {
   return error_of([&] { MapExpression::parse(text); }, ExitCode::kUsage);
 }
 
 float at(const std::string& text, float v, std::int64_t width = 1, std::int64_t column = 0) {
-  std::vector<float> row(static_cast<std::size_t>(width), v);
-  map_cpu(MapExpression::parse(text), MapOptions(), width, 0, 1, row.data());
-  return row[static_cast<std::size_t>(column)];
+  return map_of(text, std::vector<float>(static_cast<std::size_t>(width), v))
+      .at(static_cast<std::size_t>(column));
 }
 
 TEST(Map, TheStudysNumbers) {
-  auto values = study_input(2048 * 8);
-  EXPECT_EQ(values[0], 51);
-  EXPECT_EQ(values[9], 154);
-  MapOptions o;
-  o.repeat = 10;
-  map_cpu(MapExpression::parse(kStudy), o, 2048, 0, 8, values.data());
+  const auto input = study_input(2048 * 8);
+  EXPECT_EQ(input[0], 51);
+  EXPECT_EQ(input[9], 154);
+  const auto values = map_of(kStudy, input, {.repeat = 10}, 2048);
   const char* want[] = {"53.4068", "67.3596", "204.203", "166.555", "235.619",
                         "142.202", "229.336", "209.047", "97.3885", "178.709"};
   for (int i = 0; i < 10; ++i) {
@@ -63,29 +45,19 @@ TEST(Map, LutHasTheBitsOfPrecise) {
   for (const std::int64_t width : {64, 61}) {
     for (const char* text : {kStudy, "v + idx % 3 + (iy % 2 ? 1 : sqrt(v))", "sqrt(v) * 0.5"}) {
       const auto input = study_input(static_cast<std::size_t>(width * 32));
-      auto precise = input, lut = input;
-      const MapExpression e = MapExpression::parse(text);
-      MapOptions o;
-      o.repeat = 7;
-      map_cpu(e, o, width, 0, 32, precise.data());
-      o.precision = MapPrecision::kLut;
-      map_cpu(e, o, width, 0, 32, lut.data());
-      EXPECT_EQ(std::memcmp(precise.data(), lut.data(), precise.size() * sizeof(float)), 0)
+      const MapOptions lut{.repeat = 7, .precision = MapPrecision::kLut};
+      EXPECT_TRUE(
+          same_bits(map_of(text, input, {.repeat = 7}, width), map_of(text, input, lut, width)))
           << text << " " << width;
     }
   }
 }
 
 TEST(Map, LutRefusesWhatIsNotProven) {
-  MapOptions o;
-  o.precision = MapPrecision::kLut;
-  const MapExpression e = MapExpression::parse("v + 1");
-  for (const float bad : {0.5f, -0.0f, std::numeric_limits<float>::quiet_NaN(), 1e6f}) {
-    std::vector<float> values{1, 2, bad, 4};
-    EXPECT_THROW(map_cpu(e, o, 4, 0, 1, values.data()), Error) << bad;
-  }
-  std::vector<float> values{1, 2, 3, 4};
-  EXPECT_THROW(map_cpu(MapExpression::parse("v + ix"), o, 4, 0, 1, values.data()), Error);
+  const MapOptions lut{.precision = MapPrecision::kLut};
+  for (const float bad : {0.5f, -0.0f, NAN, 1e6f})
+    EXPECT_THROW(map_of("v + 1", {1, 2, bad, 4}, lut), Error) << bad;
+  EXPECT_THROW(map_of("v + ix", {1, 2, 3, 4}, lut), Error);
 }
 
 TEST(Map, ErrorsKnowOtherLanguages) {
@@ -152,13 +124,13 @@ TEST(Map, Semantics) {
   EXPECT_EQ(at("v % 2.5", -1), 1.5f);
   EXPECT_EQ(at("select(ix >= 2, 10, 20)", 0, 5, 2), 10.0f);
   EXPECT_EQ(at("ix * 1000003 % 1000", 0, 40, 39), static_cast<float>(39LL * 1000003 % 1000));
-  EXPECT_EQ(at("1 / v", 0), std::numeric_limits<float>::infinity());
+  EXPECT_EQ(at("1 / v", 0), INFINITY);
   EXPECT_TRUE(std::isnan(at("v / v", 0)));
   EXPECT_TRUE(std::isnan(at("sqrt(v)", -1)));
   EXPECT_TRUE(std::isnan(at("log(v)", -1)));
-  EXPECT_EQ(at("log(v)", 0), -std::numeric_limits<float>::infinity());
-  EXPECT_TRUE(std::isnan(at("cos(v)", std::numeric_limits<float>::infinity())));
-  EXPECT_EQ(at("exp(v)", 1000), std::numeric_limits<float>::infinity());
+  EXPECT_EQ(at("log(v)", 0), -INFINITY);
+  EXPECT_TRUE(std::isnan(at("cos(v)", INFINITY)));
+  EXPECT_EQ(at("exp(v)", 1000), INFINITY);
   EXPECT_EQ(at("round(v)", 2.5f), 2.0f);
   EXPECT_EQ(at("pi - e", 0), static_cast<float>(M_PI - M_E));
   EXPECT_EQ(at("(0 < v) < 5", 7), 1.0f);
@@ -167,55 +139,52 @@ TEST(Map, Semantics) {
             static_cast<float>(static_cast<std::int64_t>(2000 * 7000000000000000ULL)));  // wraps
 }
 
-// Functions that are short for several operations.
-TEST(Map, ShortFunctions) {
-  struct Row {
-    const char* text;
-    float v, want;
-  };
-  for (const Row& row : {Row{"clip(v, -1, 2)", 5.0f, 2.0f},
-                         {"clip(v, -1, 2)", -INFINITY, -1.0f},
-                         {"clip(v, -1, 2)", 0.5f, 0.5f},
-                         {"clip(v, -1, 2)", NAN, NAN},
-                         {"sign(v)", -3.5f, -1.0f},
-                         {"sign(v)", 1e-45f, 1.0f},
-                         {"1 / sign(v)", -0.0f, INFINITY},
-                         {"sign(v)", NAN, NAN},
-                         {"sign(ix - 2)", 0.0f, -1.0f},
-                         {"isnan(v)", NAN, 1.0f},
-                         {"isnan(v)", INFINITY, 0.0f},
-                         {"isnan(nan)", 0.0f, 1.0f},
-                         {"isnan(ix)", 0.0f, 0.0f},
-                         {"where(isnan(v), -1, v)", NAN, -1.0f},
-                         {"where(v > 2, nan, v)", 3.0f, NAN},
-                         {"where(v > 2, -inf, v)", 3.0f, -INFINITY},
-                         {"trunc(v)", -2.7f, -2.0f},
-                         {"hypot(v, inf)", NAN, INFINITY},
-                         {"hypot(v, 4)", -3.0f, 5.0f}}) {
-    const float got = at(row.text, row.v);
+// What an expression makes of a value.
+struct Value {
+  const char* text;
+  float v, want;
+};
+void expect_value(const Value& row, MapPrecision precision, std::size_t count) {
+  for (const float got :
+       map_of(row.text, std::vector<float>(count, row.v), {.precision = precision})) {
     EXPECT_TRUE(got == row.want || (std::isnan(got) && std::isnan(row.want)))
         << row.text << " of " << row.v << " gives " << got;
   }
 }
 
+// Functions that are short for several operations.
+TEST(Map, ShortFunctions) {
+  for (const Value& row : {Value{"clip(v, -1, 2)", 5.0f, 2.0f},
+                           {"clip(v, -1, 2)", -INFINITY, -1.0f},
+                           {"clip(v, -1, 2)", 0.5f, 0.5f},
+                           {"clip(v, -1, 2)", NAN, NAN},
+                           {"sign(v)", -3.5f, -1.0f},
+                           {"sign(v)", 1e-45f, 1.0f},
+                           {"1 / sign(v)", -0.0f, INFINITY},
+                           {"sign(v)", NAN, NAN},
+                           {"sign(ix - 2)", 0.0f, -1.0f},
+                           {"isnan(v)", NAN, 1.0f},
+                           {"isnan(v)", INFINITY, 0.0f},
+                           {"isnan(nan)", 0.0f, 1.0f},
+                           {"isnan(ix)", 0.0f, 0.0f},
+                           {"where(isnan(v), -1, v)", NAN, -1.0f},
+                           {"where(v > 2, nan, v)", 3.0f, NAN},
+                           {"where(v > 2, -inf, v)", 3.0f, -INFINITY},
+                           {"trunc(v)", -2.7f, -2.0f},
+                           {"hypot(v, inf)", NAN, INFINITY},
+                           {"hypot(v, 4)", -3.0f, 5.0f}}) {
+    expect_value(row, MapPrecision::kPrecise, 1);
+  }
+}
+
 TEST(Map, SmallArraysTakeOneThread) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a process that has started none yet
-  const auto tasks = [] {
-    const std::filesystem::directory_iterator all("/proc/self/task");
-    return static_cast<int>(std::distance(begin(all), end(all)));
-  };
-  const auto count = [&](const char* text, std::int64_t width, MapPrecision precision) {
-    const int before = tasks();
-    std::vector<float> values(static_cast<std::size_t>(width * 64), 3.0f);
-    MapOptions o;
-    o.threads = 2;
-    o.precision = precision;
-    map_cpu(MapExpression::parse(text), o, width, 0, 64, values.data());
-    std::exit(tasks() - before);
-  };
-  EXPECT_EXIT(count(kStudy, 64, MapPrecision::kPrecise), testing::ExitedWithCode(0), "");
-  EXPECT_EXIT(count(kStudy, 64, MapPrecision::kLut), testing::ExitedWithCode(0), "");
-  EXPECT_EXIT(count(kStudy, 8192, MapPrecision::kPrecise), testing::ExitedWithCode(1), "");
+  for (const auto& [width, precision, threads] : {std::tuple{64, MapPrecision::kPrecise, 0},
+                                                  {64, MapPrecision::kLut, 0},
+                                                  {8192, MapPrecision::kPrecise, 1}}) {
+    const std::vector<float> values(static_cast<std::size_t>(width * 64), 3.0f);
+    const MapOptions o{.precision = precision, .threads = 2};
+    expect_started_threads(threads, [&, width = width] { map_of(kStudy, values, o, width); });
+  }
 }
 
 TEST(Map, ResiduesAreSpecialisedAway) {
@@ -227,98 +196,75 @@ TEST(Map, ResiduesAreSpecialisedAway) {
   EXPECT_EQ(MapExpression::parse("ix % 17").period(), 1);
 }
 
-// Every function and random composite expressions, place-dependent ones included, against double
-// precision.
+// An expression of values between two ends, and how far it may be from double precision.
+struct Range {
+  const char* text;
+  float low, high;
+  double relative;
+};
+void expect_within(const Range& range, MapPrecision precision, std::int64_t width,
+                   std::int64_t height, std::mt19937& draw) {
+  std::vector<float> input(static_cast<std::size_t>(width * height));
+  for (float& v : input)
+    v = range.low + (range.high - range.low) * static_cast<float>(draw() / 4294967296.0);
+  const auto result = map_of(range.text, input, {.precision = precision}, width);
+  MapError error;
+  verify_map(MapExpression::parse(range.text), 1, width, 0, height, input.data(), result.data(),
+             error);
+  EXPECT_LE(error.relative, range.relative) << range.text << " width " << width;
+  EXPECT_EQ(error.mismatched, 0) << range.text;
+}
+
+// Every function and random composite expressions, place-dependent ones included.
 TEST(Map, AgainstDoublePrecision) {
-  struct Row {
-    const char* text;
-    float low, high;
-    double relative;
-  };
-  const Row rows[] = {{"log(v)", 1e-30f, 1e30f, 1.2e-7},
-                      {"log2(v)", 1e-30f, 1e30f, 1.2e-7},
-                      {"log10(v)", 1e-30f, 1e30f, 1.2e-7},
-                      {"exp(v)", -80, 88, 1.2e-7},
-                      {"sin(v)", -1000, 1000, 1.2e-7},
-                      {"cos(v)", -1000, 1000, 1.2e-7},
-                      {"sin(v)", -1e30f, 1e30f, 1.2e-7},
-                      {"cos(v)", -3e13f, 3e13f, 1.2e-7},
-                      {"tan(v)", -10, 10, 1.2e-7},
-                      {"sqrt(v)", 0, 1e10f, 1.2e-7},
-                      {"cbrt(v)", -100, 100, 1.2e-7},
-                      {"atan(v)", -100, 100, 1.2e-7},
-                      {"tanh(v)", -5, 5, 1.2e-7},
-                      {"pow(v, 1.5)", 0, 100, 1.2e-7},
-                      {"atan2(v, 2)", -9, 9, 1.2e-7},
-                      {"v + (idx % 3 == 1 ? ix : iy * 2)", 0, 100, 3e-7},
-                      {"(ix + iy) % 2 ? v : 1 / v", 1, 100, 1.2e-7},
-                      {"min(v, ix) + max(iy, 3) * (v > 50)", 0, 100, 3e-7}};
+  const Range rows[] = {{"log(v)", 1e-30f, 1e30f, 1.2e-7},
+                        {"log2(v)", 1e-30f, 1e30f, 1.2e-7},
+                        {"log10(v)", 1e-30f, 1e30f, 1.2e-7},
+                        {"exp(v)", -80, 88, 1.2e-7},
+                        {"sin(v)", -1000, 1000, 1.2e-7},
+                        {"cos(v)", -1000, 1000, 1.2e-7},
+                        {"sin(v)", -1e30f, 1e30f, 1.2e-7},
+                        {"cos(v)", -3e13f, 3e13f, 1.2e-7},
+                        {"tan(v)", -10, 10, 1.2e-7},
+                        {"sqrt(v)", 0, 1e10f, 1.2e-7},
+                        {"cbrt(v)", -100, 100, 1.2e-7},
+                        {"atan(v)", -100, 100, 1.2e-7},
+                        {"tanh(v)", -5, 5, 1.2e-7},
+                        {"pow(v, 1.5)", 0, 100, 1.2e-7},
+                        {"atan2(v, 2)", -9, 9, 1.2e-7},
+                        {"v + (idx % 3 == 1 ? ix : iy * 2)", 0, 100, 3e-7},
+                        {"(ix + iy) % 2 ? v : 1 / v", 1, 100, 1.2e-7},
+                        {"min(v, ix) + max(iy, 3) * (v > 50)", 0, 100, 3e-7}};
   std::mt19937 draw(7);
   for (const std::int64_t width : {1, 7, 513, 1030}) {
-    const std::int64_t height = 5;
-    for (const Row& row : rows) {
-      std::vector<float> input(static_cast<std::size_t>(width * height));
-      for (float& v : input)
-        v = row.low + (row.high - row.low) * static_cast<float>(draw() / 4294967296.0);
-      auto result = input;
-      const MapExpression e = MapExpression::parse(row.text);
-      map_cpu(e, MapOptions(), width, 0, height, result.data());
-      MapError error;
-      verify_map(e, 1, width, 0, height, input.data(), result.data(), error);
-      EXPECT_LE(error.relative, row.relative) << row.text << " width " << width;
-      EXPECT_EQ(error.mismatched, 0) << row.text;
-    }
+    for (const Range& row : rows) expect_within(row, MapPrecision::kPrecise, width, 5, draw);
   }
 }
 
 TEST(Map, FastStaysWithinItsUlps) {
-  struct Row {
-    const char* text;
-    float low, high;
-    double relative;
-  };
-  const Row rows[] = {{"log(v)", 2, 1e30f, 5e-7},
-                      {"exp(v)", -80, 80, 5e-7},
-                      {"sqrt(sin(v) + 2)", -1000, 1000, 5e-7}};
   std::mt19937 draw(7);
-  for (const Row& row : rows) {
-    std::vector<float> input(5000);
-    for (float& v : input)
-      v = row.low + (row.high - row.low) * static_cast<float>(draw() / 4294967296.0);
-    auto result = input;
-    MapOptions o;
-    o.precision = MapPrecision::kFast;
-    const MapExpression e = MapExpression::parse(row.text);
-    map_cpu(e, o, 5000, 0, 1, result.data());
-    MapError error;
-    verify_map(e, 1, 5000, 0, 1, input.data(), result.data(), error);
-    EXPECT_LE(error.relative, row.relative) << row.text;
-  }
+  for (const Range& row : {Range{"log(v)", 2, 1e30f, 5e-7},
+                           {"exp(v)", -80, 80, 5e-7},
+                           {"sqrt(sin(v) + 2)", -1000, 1000, 5e-7}})
+    expect_within(row, MapPrecision::kFast, 5000, 1, draw);
 }
 
 TEST(Map, AnyCountOfRepeatsEndsOrIsStopped) {
   constexpr int kMany = std::numeric_limits<int>::max();
-  std::vector<float> values{1, 2, 3};
-  MapOptions o;
-  o.repeat = kMany;
-  map_cpu(MapExpression::parse("v"), o, 3, 0, 1, values.data());
-  EXPECT_EQ(values, (std::vector<float>{1, 2, 3}));
+  const std::vector<float> few{1, 2, 3};
+  EXPECT_EQ(map_of("v", few, {.repeat = kMany}), few);
   struct Stop {};
-  const MapExpression e = MapExpression::parse("sin(v) + ix % 2");
-  const std::vector<float> input(600, 1.0f);
+  const char* const text = "sin(v) + ix % 2";
+  const std::vector<float> input(600, 1.0f), row(300, 1.0f);
   set_interrupt_poll(+[] { throw Stop(); });
   for (const MapPrecision precision :
        {MapPrecision::kPrecise, MapPrecision::kFast, MapPrecision::kLut}) {
-    o.precision = precision;
-    values = input;
-    EXPECT_THROW(map_cpu(e, o, 300, 0, 2, values.data()), Stop) << static_cast<int>(precision);
+    EXPECT_THROW(map_of(text, input, {kMany, precision}, 300), Stop) << static_cast<int>(precision);
   }
-  for (int k = 0; k < 20; ++k) {  // whichever thread takes the only piece there is
-    o.precision = MapPrecision::kPrecise;
-    o.threads = 2;
-    values = input;
-    EXPECT_THROW(map_cpu(e, o, 300, 0, 1, values.data()), Stop);
-  }
+  const MapOptions o{.repeat = kMany, .threads = 2};
+  for (int k = 0; k < 20; ++k)  // whichever thread takes the only piece there is
+    EXPECT_THROW(map_of(text, row, o), Stop);
+  const MapExpression e = MapExpression::parse(text);
   EXPECT_THROW(make_map_table(e, o, 300, 0, 2, input.data()), Stop);
   MapError error;
   EXPECT_THROW(verify_map(e, kMany, 300, 0, 2, input.data(), input.data(), error), Stop);
@@ -326,32 +272,24 @@ TEST(Map, AnyCountOfRepeatsEndsOrIsStopped) {
 }
 
 TEST(Map, SameBitsForAnyThreadsAndBands) {
-  const auto input = study_input(333 * 41);
-  const MapExpression e = MapExpression::parse("v + (idx % 3 ? sqrt(log(v)+1) : cos(v + iy))");
-  auto whole = input;
-  MapOptions o;
-  o.repeat = 3;
-  map_cpu(e, o, 333, 0, 41, whole.data());
-  auto bands = input;
-  o.threads = 3;
+  const char* const text = "v + (idx % 3 ? sqrt(log(v)+1) : cos(v + iy))";
+  auto bands = study_input(333 * 41);
+  const auto whole = map_of(text, bands, {.repeat = 3}, 333);
   for (std::int64_t y = 0; y < 41; y += 7)
-    map_cpu(e, o, 333, y, std::min<std::int64_t>(y + 7, 41), bands.data() + y * 333);
-  EXPECT_EQ(std::memcmp(whole.data(), bands.data(), whole.size() * sizeof(float)), 0);
+    map_cpu(MapExpression::parse(text), {.repeat = 3, .threads = 3}, 333, y,
+            std::min<std::int64_t>(y + 7, 41), bands.data() + y * 333);
+  EXPECT_TRUE(same_bits(whole, bands));
 }
 
 // Zeros, subnormals, infinities and negative values in a block of ordinary ones, in both modes; a
 // value's result does not depend on its neighbours.
 TEST(Map, RootsAtTheEnds) {
-  const float inf = std::numeric_limits<float>::infinity();
-  const float ends[] = {0.0f,  -0.0f,   1e-45f, 3e-42f, 1.2e-38f, 1e-31f,
-                        1e31f, 3.4e38f, inf,    -1.0f,  -inf};
+  const float ends[] = {0.0f,  -0.0f,   1e-45f,   3e-42f, 1.2e-38f,  1e-31f,
+                        1e31f, 3.4e38f, INFINITY, -1.0f,  -INFINITY, NAN};
   for (const MapPrecision precision : {MapPrecision::kPrecise, MapPrecision::kFast}) {
     std::vector<float> input(3000, 2.0f);
     for (std::size_t i = 0; i < input.size(); i += 7) input[i] = ends[i / 7 % std::size(ends)];
-    auto result = input;
-    MapOptions o;
-    o.precision = precision;
-    map_cpu(MapExpression::parse("sqrt(v)"), o, 3000, 0, 1, result.data());
+    const std::vector<float> result = map_of("sqrt(v)", input, {.precision = precision});
     for (std::size_t i = 0; i < input.size(); ++i) {
       const float want = std::sqrt(input[i]);
       if (std::isnan(want)) {
@@ -373,73 +311,60 @@ TEST(Map, JoinedStepsHaveTheBitsOfSingleOnes) {
   std::mt19937 draw(3);
   for (float& v : input) v = static_cast<float>(draw() / 4294967296.0) * 300.0f;
   input[5] = 0.0f;  // log: infinite, and out of reach
-  input[700] = std::numeric_limits<float>::quiet_NaN();
+  input[700] = NAN;
   for (const MapPrecision precision : {MapPrecision::kPrecise, MapPrecision::kFast}) {
-    MapOptions o;
-    o.precision = precision;
-    const auto run = [&](const char* text, std::vector<float> values) {
-      map_cpu(MapExpression::parse(text), o, 2048, 0, 1, values.data());
-      return values;
+    const auto run = [&](const std::string& text, const std::vector<float>& values) {
+      return map_of(text, values, {.precision = precision});
     };
     for (const char* f : {"log", "cos", "sin", "exp"}) {
       const std::string name(f);
-      const auto joined = run((name + "(v) + 1.5").c_str(), input);
-      const auto rooted = run(("sqrt(" + name + "(v) + 1.5)").c_str(), input);
-      const auto summed = run(("v + sqrt(" + name + "(v) + 1.5)").c_str(), input);
-      const auto plus = run("v + 1.5", run((name + "(v)").c_str(), input));
+      const auto joined = run(name + "(v) + 1.5", input);
+      const auto rooted = run("sqrt(" + name + "(v) + 1.5)", input);
+      const auto summed = run("v + sqrt(" + name + "(v) + 1.5)", input);
+      const auto plus = run("v + 1.5", run(name + "(v)", input));
       const auto root = run("sqrt(v)", plus);
       // the value is wanted twice: nothing to join
-      const auto twice = run(("(" + name + "(v) + 1.5) * " + name + "(v)").c_str(), input);
-      const auto factor = run((name + "(v)").c_str(), input);
+      const auto twice = run("(" + name + "(v) + 1.5) * " + name + "(v)", input);
+      const auto factor = run(name + "(v)", input);
       for (std::size_t i = 0; i < input.size(); ++i) {
-        const auto same = [](float a, float b) {
-          return (std::isnan(a) && std::isnan(b)) || std::memcmp(&a, &b, sizeof a) == 0;
-        };
-        ASSERT_TRUE(same(joined[i], plus[i])) << name << " " << input[i];
-        ASSERT_TRUE(same(rooted[i], root[i])) << name << " " << input[i];
-        ASSERT_TRUE(same(summed[i], input[i] + root[i])) << name << " " << input[i];
-        ASSERT_TRUE(same(twice[i], plus[i] * factor[i])) << name << " " << input[i];
+        ASSERT_TRUE(same_bits(joined[i], plus[i])) << name << " " << input[i];
+        ASSERT_TRUE(same_bits(rooted[i], root[i])) << name << " " << input[i];
+        ASSERT_TRUE(same_bits(summed[i], input[i] + root[i])) << name << " " << input[i];
+        ASSERT_TRUE(same_bits(twice[i], plus[i] * factor[i])) << name << " " << input[i];
       }
     }
   }
 }
 
+// The 2^16 floats from these bits on.
+std::vector<float> floats_from(std::uint32_t first) {
+  std::vector<float> values(1 << 16);
+  for (float& v : values) v = std::bit_cast<float>(first++);
+  return values;
+}
+
 // Two binades hold every mantissa at both parities of the exponent: the root is the correctly
 // rounded one for all normal numbers in reach of the fast path, or for none of a kind.
 TEST(Map, RootsAreCorrectlyRounded) {
-  const auto e = MapExpression::parse("sqrt(v)");
-  std::vector<float> values(1 << 16);
   for (std::uint32_t block = 0x3F800000u; block < 0x40800000u; block += 1 << 16) {
-    for (std::uint32_t i = 0; i < 1u << 16; ++i) values[i] = std::bit_cast<float>(block + i);
-    map_cpu(e, MapOptions(), 1 << 16, 0, 1, values.data());
-    for (std::uint32_t i = 0; i < 1u << 16; ++i)
-      ASSERT_EQ(values[i], std::sqrt(std::bit_cast<float>(block + i))) << block + i;
-  }
-  std::vector<float> special = {0.0f, -0.0f, 1e-45f, 1e-38f, 1e-30f, 3e38f, INFINITY, -1.0f, NAN};
-  const std::vector<float> input = special;
-  map_cpu(e, MapOptions(), static_cast<std::int64_t>(special.size()), 0, 1, special.data());
-  for (std::size_t i = 0; i < input.size(); ++i) {
-    const float want = std::sqrt(input[i]);
-    EXPECT_TRUE(special[i] == want || (std::isnan(special[i]) && std::isnan(want))) << input[i];
+    const std::vector<float> values = floats_from(block), roots = map_of("sqrt(v)", values);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      ASSERT_EQ(roots[i], std::sqrt(values[i])) << block + i;
   }
 }
 
 // All mantissas about 1, where a logarithm cancels, and in binades far from it.
 TEST(Map, FastLogarithmsAreWithinTwoUlp) {
-  const auto e = MapExpression::parse("log(v)");
-  MapOptions fast;
-  fast.precision = MapPrecision::kFast;
-  std::vector<float> values(1 << 16);
   double worst = 0;
   for (const std::uint32_t binade :
        {0x3F000000u, 0x3F800000u, 0x40000000u, 0x00800000u, 0x7F000000u}) {
     for (std::uint32_t block = binade; block < binade + (1u << 23); block += 1 << 16) {
-      for (std::uint32_t i = 0; i < 1u << 16; ++i) values[i] = std::bit_cast<float>(block + i);
-      map_cpu(e, fast, 1 << 16, 0, 1, values.data());
-      for (std::uint32_t i = 0; i < 1u << 16; ++i) {
-        const double want = std::log(static_cast<double>(std::bit_cast<float>(block + i)));
+      const std::vector<float> values = floats_from(block);
+      const std::vector<float> logs = map_of("log(v)", values, {.precision = MapPrecision::kFast});
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const double want = std::log(static_cast<double>(values[i]));
         const double ulp = std::ldexp(1.0, std::ilogb(want == 0 ? 1e-7 : want) - 23);
-        worst = std::max(worst, std::abs(static_cast<double>(values[i]) - want) / ulp);
+        worst = std::max(worst, std::abs(static_cast<double>(logs[i]) - want) / ulp);
       }
     }
   }
@@ -447,30 +372,18 @@ TEST(Map, FastLogarithmsAreWithinTwoUlp) {
 }
 
 TEST(Map, DivisionByZeroFollowsIeee) {
-  struct Row {
-    const char* text;
-    float v, want;
-  };
-  for (const Row& row : {Row{"1 / v", 0.0f, INFINITY},
-                         {"-1 / v", 0.0f, -INFINITY},
-                         {"1 / v", -0.0f, -INFINITY},
-                         {"v / v", 0.0f, NAN},
-                         {"v % 0", 5.0f, NAN},
-                         {"1 / (ix - ix)", 1.0f, INFINITY},
-                         {"log(v)", 0.0f, -INFINITY},
-                         {"sqrt(v)", -1.0f, NAN},
-                         {"log(v)", -1.0f, NAN},
-                         {"pow(v, -1)", 0.0f, INFINITY}}) {
-    for (const MapPrecision precision : {MapPrecision::kPrecise, MapPrecision::kFast}) {
-      MapOptions o;
-      o.precision = precision;
-      std::vector<float> values(5, row.v);
-      map_cpu(MapExpression::parse(row.text), o, 5, 0, 1, values.data());
-      for (const float got : values) {
-        EXPECT_TRUE(got == row.want || (std::isnan(got) && std::isnan(row.want)))
-            << row.text << " of " << row.v << " gives " << got;
-      }
-    }
+  for (const Value& row : {Value{"1 / v", 0.0f, INFINITY},
+                           {"-1 / v", 0.0f, -INFINITY},
+                           {"1 / v", -0.0f, -INFINITY},
+                           {"v / v", 0.0f, NAN},
+                           {"v % 0", 5.0f, NAN},
+                           {"1 / (ix - ix)", 1.0f, INFINITY},
+                           {"log(v)", 0.0f, -INFINITY},
+                           {"sqrt(v)", -1.0f, NAN},
+                           {"log(v)", -1.0f, NAN},
+                           {"pow(v, -1)", 0.0f, INFINITY}}) {
+    for (const MapPrecision precision : {MapPrecision::kPrecise, MapPrecision::kFast})
+      expect_value(row, precision, 5);
   }
 }
 

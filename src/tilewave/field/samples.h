@@ -4,13 +4,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "tilewave/formats/raster/half.h"
 #include "tilewave/formats/raster/raster.h"
 #include "tilewave/formats/raster/sample_types.h"
 
 namespace tilewave::field {
+
+/// Of the band of rows, input and output, that is in memory at a time.
+inline constexpr std::int64_t kBandBytes = std::int64_t{64} << 20;
 
 inline double as_double(formats::Half h) { return static_cast<double>(formats::to_float(h)); }
 template <class T>
@@ -35,6 +40,23 @@ inline double as_sample(formats::SampleType type, double value) {
 /// round 0.49999997 up.
 inline std::uint8_t to_byte(float v, float most) {
   return static_cast<std::uint8_t>(std::clamp(v, 0.0f, most) + 0.49999997f);
+}
+
+/// `n` floats as samples of float32, float16 or uint8: of these 0..most, and `none` for NaN. Valid
+/// until `store` changes.
+inline const void* from_floats(formats::SampleType type, const float* values, std::size_t n,
+                               float most, std::uint8_t none, std::vector<std::byte>& store) {
+  if (type == formats::SampleType::kFloat32) return values;
+  store.resize(n * formats::sample_bytes(type));
+  if (type == formats::SampleType::kFloat16) {
+    auto* to = reinterpret_cast<formats::Half*>(store.data());
+    for (std::size_t i = 0; i < n; ++i) to[i] = formats::to_half(values[i]);
+  } else {
+    auto* to = reinterpret_cast<std::uint8_t*>(store.data());
+    for (std::size_t i = 0; i < n; ++i)
+      to[i] = std::isnan(values[i]) ? none : to_byte(values[i], most);
+  }
+  return store.data();
 }
 
 }  // namespace tilewave::field

@@ -159,9 +159,7 @@ void Function::expectations(const Sets& sets, double* out) const {
   Engine& engine = data_->for_expectations();
   const Strings& s = engine.strings;
   const std::size_t m = num_observables();
-  BatchCall call;
-  call.expectations = out;
-  if (data_->runs_device_batch(sets, call)) return;
+  if (data_->runs_device_batch(sets, {.expectations = out})) return;
   std::fill(out, out + sets.count * m, 0.0);
   dispatch(engine, sets, [&](auto& run, std::size_t first, std::size_t count) {
     const std::size_t lanes = lanes_of(run);
@@ -175,10 +173,7 @@ void Function::vjp(const Sets& sets, const double* v, double* expectations,
   Engine& engine = data_->for_expectations();
   const Strings& s = engine.strings;
   const std::size_t m = num_observables();
-  BatchCall call;
-  call.v = v;
-  call.expectations = expectations;
-  call.gradient = gradient;
+  const BatchCall call{.expectations = expectations, .gradient = gradient, .v = v};
   if (data_->runs_device_batch(sets, call)) return;
   if (expectations) std::fill(expectations, expectations + sets.count * m, 0.0);
   dispatch(engine, sets, [&](auto& run, std::size_t first, std::size_t count) {

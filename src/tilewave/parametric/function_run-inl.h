@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "tilewave/base/bits.h"
@@ -19,7 +20,6 @@
 #include "tilewave/parametric/function.h"
 #include "tilewave/parametric/plan/absorb.h"
 #include "tilewave/parametric/run.h"
-#include "tilewave/parametric/run_pool.h"
 #include "tilewave/runtime/threads.h"
 
 namespace tilewave::parametric {
@@ -38,6 +38,36 @@ void need_starts(const Sets& sets, int num_qubits, int num_threads);
 
 }  // namespace detail
 
+// Runs that are kept for the next call. One that fails is not given back.
+template <class R>
+class Pool {
+ public:
+  template <class F>
+  std::unique_ptr<R> take(F make) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!kept_.empty()) {
+        auto run = std::move(kept_.back());
+        kept_.pop_back();
+        return run;
+      }
+    }
+    return make();
+  }
+  void give(std::unique_ptr<R> run) {
+    const std::lock_guard lock(mutex_);
+    kept_.push_back(std::move(run));
+  }
+  void clear() {
+    const std::lock_guard lock(mutex_);
+    kept_.clear();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<R>> kept_;
+};
+
 // Actions with observables, and what runs them.
 struct Function::Engine {
   Actions actions;
@@ -51,15 +81,10 @@ struct Function::Engine {
     Pool<DeviceRun<T>> on_device;
     Pool<DeviceBatch<T>> batch_on_device;
   };
-  Kept<float> kept32;
-  Kept<double> kept64;
+  std::tuple<Kept<float>, Kept<double>> all_kept;
   template <class T>
   Kept<T>& kept() {
-    if constexpr (sizeof(T) == 4) {
-      return kept32;
-    } else {
-      return kept64;
-    }
+    return std::get<Kept<T>>(all_kept);
   }
 
   Engine(Observed of, const std::vector<bool>& is_read, const FunctionOptions& options);
@@ -173,12 +198,15 @@ void Function::run_sets(Engine& engine, const Sets& sets, Moves moves, F f) cons
     run.set_states(starts);
     run.forward_from_state();
   };
+  const auto one_by_one = [&](auto& run) {
+    for (std::size_t b = 0; b < all; ++b) {
+      start(run, b, 1);
+      f(run, b, std::size_t{1});
+    }
+  };
   if (d.options.cuda_device >= 0) {
     auto run = engine.take_device_run<T>(d.options.cuda_device);
-    for (std::size_t b = 0; b < all; ++b) {
-      start(*run, b, 1);
-      f(*run, b, std::size_t{1});
-    }
+    one_by_one(*run);
     run->rest();
     engine.kept<T>().on_device.give(std::move(run));
     return;
@@ -189,10 +217,7 @@ void Function::run_sets(Engine& engine, const Sets& sets, Moves moves, F f) cons
     // threads that share one small state cost more than they save
     auto run =
         engine.take<T>(false, engine.actions.num_wires <= detail::kOneThreadWires ? 1 : threads);
-    for (std::size_t b = 0; b < all; ++b) {
-      start(*run, b, 1);
-      f(*run, b, std::size_t{1});
-    }
+    one_by_one(*run);
     engine.kept<T>().single.give(std::move(run));
     return;
   }

@@ -13,9 +13,7 @@
 namespace tilewave::parametric {
 
 void Function::states(const Sets& sets, std::complex<double>* out) const {
-  BatchCall call;
-  call.states = out;
-  if (data_->runs_device_batch(sets, call)) return;
+  if (data_->runs_device_batch(sets, {.states = out})) return;
   dispatch(*data_->whole, sets, [&](auto& run, std::size_t first, std::size_t count) {
     for (std::size_t lane = 0; lane < count; ++lane)
       run.get_state(lane, out + ((first + lane) << num_qubits()));
@@ -24,10 +22,7 @@ void Function::states(const Sets& sets, std::complex<double>* out) const {
 
 void Function::state_vjp(const Sets& sets, const std::complex<double>* g, double* gradient) const {
   Engine& engine = *data_->whole;
-  BatchCall call;
-  call.g = g;
-  call.gradient = gradient;
-  if (data_->runs_device_batch(sets, call)) return;
+  if (data_->runs_device_batch(sets, {.gradient = gradient, .g = g})) return;
   dispatch(engine, sets, [&](auto& run, std::size_t first, std::size_t count) {
     std::vector<const std::complex<double>*> of_lanes;
     for (std::size_t k = first; k < first + count; ++k) of_lanes.push_back(g + (k << num_qubits()));
@@ -83,10 +78,7 @@ void Function::probabilities(const Sets& sets, std::span<const std::uint32_t> qu
                       " of an outcome is out of range or named twice: the circuit has " +
                       std::to_string(num_qubits()) + " qubits");
   }
-  BatchCall call;
-  call.probabilities = out;
-  call.qubits = qubits;
-  if (data_->runs_device_batch(sets, call)) return;
+  if (data_->runs_device_batch(sets, {.probabilities = out, .qubits = qubits})) return;
   const Outcomes outcome(num_qubits(), qubits);
   const std::size_t size = std::size_t{1} << num_qubits(),
                     outcomes = std::size_t{1} << qubits.size();
@@ -103,11 +95,7 @@ void Function::probabilities(const Sets& sets, std::span<const std::uint32_t> qu
 
 void Function::samples(const Sets& sets, std::uint64_t shots, std::uint64_t seed,
                        std::uint64_t* out) const {
-  BatchCall call;
-  call.shots = out;
-  call.num_shots = shots;
-  call.seed = seed;
-  call.first_set = sets.first;
+  const BatchCall call{.shots = out, .num_shots = shots, .seed = seed, .first_set = sets.first};
   if (shots <= kMostBatchShots && data_->runs_device_batch(sets, call)) return;
   dispatch(*data_->whole, sets, [&](auto& run, std::size_t first, std::size_t count) {
     std::vector<std::complex<double>> state(std::size_t{1} << num_qubits());

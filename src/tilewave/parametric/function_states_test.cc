@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tilewave/base/error.h"
+#include "tilewave/base/thrown_test.h"
 #include "tilewave/parametric/function.h"
 #include "tilewave/parametric/gate_by_gate_test.h"
 #include "tilewave/parametric/split_function.h"
@@ -16,42 +16,27 @@
 namespace tilewave::parametric {
 namespace {
 
-struct Starts {
-  std::vector<std::complex<double>> states;  // [set][basis state]
-  Starts(Random& random, std::uint32_t n, std::size_t sets) : states(sets << n) {
-    const std::size_t size = std::size_t{1} << n;
-    for (std::size_t b = 0; b < sets; ++b) {
-      double norm = 0;
-      for (std::size_t x = 0; x < size; ++x) {
-        states[b * size + x] = {random.real() - 0.5, random.real() - 0.5};
-        norm += std::norm(states[b * size + x]);
-      }
-      for (std::size_t x = 0; x < size; ++x) states[b * size + x] /= std::sqrt(norm);
-    }
-  }
-};
+using States = std::vector<std::complex<double>>;  // [set][basis state]
 
 enum class From { kZero, kOne, kEach };
 
 Sets sets_from(From from, const std::vector<double>& values, std::size_t count,
-               const Starts& starts) {
+               const States& starts) {
   Sets sets{values.data(), count};
-  if (from != From::kZero) sets.initial = starts.states.data();
+  if (from != From::kZero) sets.initial = starts.data();
   sets.shares_initial = from == From::kOne;
   return sets;
 }
 
 TEST(States, of_many_sets_equal_those_moved_gate_by_gate) {
-  for (std::uint64_t seed = 1; seed <= 24; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    Random random(seed);
+  for_each_random(1, 24, [&](std::uint64_t, Random& random) {
     const auto n = static_cast<std::uint32_t>(1 + random.below(8));
     const std::uint32_t p = 5;
     const Circuit c = random_circuit(random, n, p, 25);
     constexpr std::size_t kSets = 19;  // batches, and a part of one
     const std::size_t size = std::size_t{1} << n;
     const std::vector<double> values = random.angles(kSets * p);
-    const Starts starts(random, n, kSets);
+    const States starts = random.states(n, kSets);
     std::vector<std::uint32_t> qubits;  // some, in an order of their own
     for (std::uint32_t q = n; q-- > 0;) {
       if (random.below(3)) qubits.insert(random.below(2) ? qubits.begin() : qubits.end(), q);
@@ -67,13 +52,11 @@ TEST(States, of_many_sets_equal_those_moved_gate_by_gate) {
         f.states(sets, states.data());
         f.probabilities(sets, qubits, probabilities.data());
         for (std::size_t b = 0; b < kSets; ++b) {
-          BigState psi(size);
-          psi[0] = 1;
+          BigState psi = zero_state(n);
           const std::size_t own = from == From::kOne ? 0 : b;
           for (std::size_t x = 0; from != From::kZero && x < size; ++x)
-            psi[x] = starts.states[own * size + x];
-          const Circuit bound = c.bind(row(values, b, p));
-          for (const auto& op : bound.ops()) apply(psi, bound, op, false);
+            psi[x] = starts[own * size + x];
+          psi = run(c.bind(row(values, b, p)), std::move(psi));
           std::vector<long double> want(outcomes);
           for (std::size_t x = 0; x < size; ++x) {
             ASSERT_NEAR(static_cast<double>(std::abs(Big(states[b * size + x]) - psi[x])), 0,
@@ -87,7 +70,7 @@ TEST(States, of_many_sets_equal_those_moved_gate_by_gate) {
         }
       }
     }
-  }
+  });
 }
 
 TEST(States, of_many_sets_are_read_as_those_of_single_sets) {
@@ -99,14 +82,14 @@ TEST(States, of_many_sets_are_read_as_those_of_single_sets) {
     constexpr std::size_t kSets = 11, kShots = 200;
     constexpr std::uint64_t kSeed = 5;
     const std::vector<double> values = random.angles(kSets * p);
-    const Starts starts(random, n, kSets), g(random, n, kSets);
+    const States starts = random.states(n, kSets), g = random.states(n, kSets);
     const Function f(c, {random_observable(random, n, 4)}, {});
     for (const From from : {From::kZero, From::kOne, From::kEach}) {
       const Sets sets = sets_from(from, values, kSets, starts);
       std::vector<std::uint64_t> shots(kSets * kShots), split(kSets * kShots);
       std::vector<double> along(kSets * p), slopes(kSets * p), v(kSets, 1.5);
       f.samples(sets, kShots, kSeed, shots.data());
-      f.state_vjp(sets, g.states.data(), along.data());
+      f.state_vjp(sets, g.data(), along.data());
       f.vjp(sets, v.data(), nullptr, slopes.data());
       SplitFunction(c, {}, {}, {-1, -1, -1}, nullptr).samples(sets, kShots, kSeed, split.data());
       EXPECT_EQ(shots, split);
@@ -119,7 +102,7 @@ TEST(States, of_many_sets_are_read_as_those_of_single_sets) {
         std::vector<std::uint64_t> own(kShots);
         std::vector<double> own_along(p), own_slopes(p);
         f.samples(one, kShots, kSeed, own.data());
-        f.state_vjp(one, g.states.data() + (b << n), own_along.data());
+        f.state_vjp(one, g.data() + (b << n), own_along.data());
         f.vjp(one, v.data(), nullptr, own_slopes.data());
         for (std::size_t s = 0; s < kShots; ++s) ASSERT_EQ(shots[b * kShots + s], own[s]);
         for (std::size_t k = 0; k < p; ++k) {
@@ -141,24 +124,17 @@ TEST(States, refuse_what_is_no_state) {
   const std::vector<double> none(1);
   double e[kSets << 2];
   const Function f(c, {}, {});
-  const auto problem_of = [&](const Sets& sets, std::vector<std::uint32_t> qubits) {
-    try {
-      f.probabilities(sets, qubits, e);
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ExitCode::kInput);
-      return std::string(error.what());
-    }
-    return std::string();
+  const auto ask = [&](const Sets& sets, std::vector<std::uint32_t> qubits) {
+    return [&f, &e, sets, qubits] { f.probabilities(sets, qubits, e); };
   };
-  EXPECT_NE(
-      problem_of({none.data(), kSets, initial.data()}, {0}).find("of set 4 has the norm 0.25"),
-      std::string::npos);
-  EXPECT_EQ(problem_of({none.data(), kSets, initial.data(), true}, {0}), "");
+  expect_error(ask({none.data(), kSets, initial.data()}, {0}), "of set 4 has the norm 0.25",
+               ExitCode::kInput);
+  EXPECT_NO_THROW(ask({none.data(), kSets, initial.data(), true}, {0})());
   initial[0] = std::nan("");
-  EXPECT_NE(problem_of({none.data(), kSets, initial.data(), true}, {0}).find("has the norm nan"),
-            std::string::npos);
-  EXPECT_NE(problem_of({none.data(), kSets}, {2}).find("qubit 2"), std::string::npos);
-  EXPECT_NE(problem_of({none.data(), kSets}, {1, 1}).find("named twice"), std::string::npos);
+  expect_error(ask({none.data(), kSets, initial.data(), true}, {0}), "has the norm nan",
+               ExitCode::kInput);
+  expect_error(ask({none.data(), kSets}, {2}), "qubit 2", ExitCode::kInput);
+  expect_error(ask({none.data(), kSets}, {1, 1}), "named twice", ExitCode::kInput);
 }
 
 // A matrix on one qubit whose larger or smaller elements are nothing but rounding, whose phases mean

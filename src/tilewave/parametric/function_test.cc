@@ -21,9 +21,7 @@ void expect_near(const Slow& want, double value, const double* gradient, double 
 
 TEST(Function, derivatives_equal_those_gate_by_gate) {
   std::set<GateId> seen;  // with a parameter in an angle
-  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    Random random(seed);
+  for_each_random(1, 150, [&](std::uint64_t, Random& random) {
     const auto n = static_cast<std::uint32_t>(1 + random.below(7));
     const auto p = static_cast<std::uint32_t>(1 + random.below(12));
     const Circuit c = random_circuit(random, n, p, 25);
@@ -66,19 +64,13 @@ TEST(Function, derivatives_equal_those_gate_by_gate) {
       one.vjp({values.data(), 1}, &unit, e.data(), g.data());
       expect_near(expected[0], e[0], g.data(), tolerance, 20 * tolerance);
     }
-  }
-  for (const auto& info : circuit::gate_table()) {
-    if (info.num_params > 0) {
-      EXPECT_TRUE(seen.count(info.id)) << info.name;
-    }
-  }
+  });
+  expect_all_parametrised(seen);
 }
 
 // The same where a tile is a part of the state, so that there are several passes and sweeps.
 TEST(Function, tiles_of_a_state) {
-  for (std::uint64_t seed = 100; seed < 130; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    Random random(seed);
+  for_each_random(100, 129, [&](std::uint64_t, Random& random) {
     const auto n = static_cast<std::uint32_t>(7 + random.below(3));
     const std::uint32_t p = 6;
     const Circuit c = random_circuit(random, n, p, 30);
@@ -101,7 +93,7 @@ TEST(Function, tiles_of_a_state) {
         ASSERT_EQ(first, g) << "the same bits for any number of threads";
       }
     }
-  }
+  });
 }
 
 // More strings in a sweep than every slot of sums has room for.
@@ -139,17 +131,11 @@ TEST(Function, many_strings_in_one_sweep) {
 
 // Layers of rotations between many flips, which move rows together.
 TEST(Function, layers_of_flips) {
-  for (std::uint64_t seed = 400; seed < 407; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    Random random(seed);
+  for_each_random(400, 406, [&](std::uint64_t, Random& random) {
     const auto n = static_cast<std::uint32_t>(6 + random.below(4));
     Circuit c(n);
-    std::uint32_t p = 0;
     for (int layer = 0; layer < 3; ++layer) {
-      for (Qubit q = 0; q < n; ++q) {
-        c.add_gate(q % 2 ? GateId::kRy : GateId::kRx, {q}, {0});
-        c.set_affine(c.ops().size() - 1, 0, {0, {{c.add_parameter("p" + std::to_string(p++)), 1}}});
-      }
+      for (Qubit q = 0; q < n; ++q) add_parametrised_gate(c, q % 2 ? GateId::kRy : GateId::kRx, q);
       for (int k = 0; k < 25; ++k) {
         const auto q = random.qubits(n, 2);
         const std::size_t controls = random.below(8) ? 1 : 0;
@@ -157,6 +143,7 @@ TEST(Function, layers_of_flips) {
                               {&q[1], 1});
       }
     }
+    const std::size_t p = c.parameters().size();
     const PauliSum o = random_observable(random, n, 5);
     constexpr std::size_t kSets = 4;
     const std::vector<double> values = random.angles(kSets * p);
@@ -171,13 +158,11 @@ TEST(Function, layers_of_flips) {
         }
       }
     }
-  }
+  });
 }
 
 TEST(Function, states_and_their_derivatives) {
-  for (std::uint64_t seed = 200; seed < 220; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    Random random(seed);
+  for_each_random(200, 219, [&](std::uint64_t, Random& random) {
     const auto n = static_cast<std::uint32_t>(2 + random.below(5));
     const std::uint32_t p = 4;
     const Circuit c = random_circuit(random, n, p, 15);
@@ -207,13 +192,11 @@ TEST(Function, states_and_their_derivatives) {
           ASSERT_NEAR(gradient[b * p + k], slope(loss, set, k), 1e-7);
       }
     }
-  }
+  });
 }
 
 TEST(Function, from_other_states) {
-  for (std::uint64_t seed = 300; seed < 310; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    Random random(seed);
+  for_each_random(300, 309, [&](std::uint64_t, Random& random) {
     const auto n = static_cast<std::uint32_t>(5 + random.below(4));
     const std::uint32_t p = 4;
     const Circuit c = random_circuit(random, n, p, 15);
@@ -221,21 +204,11 @@ TEST(Function, from_other_states) {
     constexpr std::size_t kSets = 5;
     const std::size_t size = std::size_t{1} << n;
     const std::vector<double> values = random.angles(kSets * p);
-    std::vector<std::complex<double>> initial(kSets * size);
-    std::vector<BigState> starts(kSets, BigState(size));
-    for (std::size_t b = 0; b < kSets; ++b) {
-      double norm = 0;
-      for (std::size_t x = 0; x < size; ++x) {
-        auto& a = initial[b * size + x] = {random.real(), random.real()};
-        norm += std::norm(a);
-      }
-      for (std::size_t x = 0; x < size; ++x)
-        starts[b][x] = initial[b * size + x] /= std::sqrt(norm);
-    }
+    const std::vector<std::complex<double>> initial = random.states(n, kSets);
     const auto energy = [&](std::size_t b, const std::vector<double>& at) {
-      BigState psi = starts[b];
-      const Circuit bound = c.bind(at);
-      for (const auto& op : bound.ops()) apply(psi, bound, op, false);
+      const auto start = initial.begin() + static_cast<std::ptrdiff_t>(b * size);
+      const BigState psi =
+          run(c.bind(at), BigState(start, start + static_cast<std::ptrdiff_t>(size)));
       return inner(psi, times(o, psi));
     };
     const Function whole(c, {o}, {}), tiles(c, {o}, {Precision::kDouble, 1, 4});
@@ -256,14 +229,13 @@ TEST(Function, from_other_states) {
         }
       }
     }
-  }
+  });
 }
 
 // An angle of many turns is not rounded to single precision with the amplitudes.
 TEST(Function, large_angles_in_single_precision) {
   Circuit c(1);
-  c.add_gate(GateId::kRy, {0}, {0});
-  c.set_affine(0, 0, {0, {{c.add_parameter("t"), 1}}});
+  add_parametrised_gate(c, GateId::kRy, 0);
   const Function f(c, {{{1, 0, 1}}}, {Precision::kSingle});
   const double values[] = {1e4 + 0.3, -1e5 - 1.2, 1e6 + 0.7, 1e7 + 0.1};
   for (const std::size_t sets : {1, 4}) {
@@ -278,8 +250,7 @@ TEST(Function, large_angles_in_single_precision) {
 
 TEST(Function, samples_follow_the_probabilities) {
   Circuit c(2);
-  c.add_gate(GateId::kRy, {0}, {0});
-  c.set_affine(0, 0, {0, {{c.add_parameter("t"), 1}}});
+  add_parametrised_gate(c, GateId::kRy, 0);
   c.add_gate(GateId::kCx, {0, 1});
   const Function f(c, {}, {});
   const double values[] = {1.2, 0, 3.14159265358979};
@@ -311,11 +282,10 @@ TEST(Function, refusals) {
   expect_error([&] { Function(scaled, {}, {}); }, "not unitary");
   expect_error([&] { Function(Circuit(1), {{{1, 2, 0}}}, {}); }, "observable 0");
   Circuit one(1);
-  one.add_gate(GateId::kRx, {0}, {0});
-  one.set_affine(0, 0, {0, {{one.add_parameter("t"), 1}}});
+  add_parametrised_gate(one, GateId::kRx, 0);
   const double nan = std::numeric_limits<double>::quiet_NaN();
   double e;
-  expect_error([&] { Function(one, {{{1, 0, 1}}}, {}).expectations({&nan, 1}, &e); }, "'t'");
+  expect_error([&] { Function(one, {{{1, 0, 1}}}, {}).expectations({&nan, 1}, &e); }, "'t0'");
   expect_error([&] { one.bind(std::vector<double>{1, 2}); }, "1 parameters, got 2");
 }
 

@@ -2,13 +2,17 @@
 // derivatives; random circuits and observables.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <complex>
 #include <cstdint>
 #include <numbers>
 #include <random>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -50,12 +54,17 @@ inline void apply(BigState& state, const Circuit& c, const circuit::Op& op, bool
   }
 }
 
-inline BigState run(const Circuit& c) {
-  BigState state(std::size_t{1} << c.num_qubits());
+inline BigState zero_state(std::uint32_t num_qubits) {
+  BigState state(std::size_t{1} << num_qubits);
   state[0] = 1;
+  return state;
+}
+
+inline BigState run(const Circuit& c, BigState state) {
   for (const auto& op : c.ops()) apply(state, c, op, false);
   return state;
 }
+inline BigState run(const Circuit& c) { return run(c, zero_state(c.num_qubits())); }
 
 inline BigState times(const PauliSum& sum, const BigState& psi) {
   BigState out(psi.size());
@@ -195,7 +204,39 @@ struct Random {
     all.resize(count);
     return all;
   }
+  /// [set][basis state]
+  std::vector<std::complex<double>> states(std::uint32_t num_qubits, std::size_t count) {
+    std::vector<std::complex<double>> all(count << num_qubits);
+    for (auto& a : all) a = {real() - 0.5, real() - 0.5};
+    for (std::size_t b = 0; b < count; ++b) {
+      const std::span own = std::span(all).subspan(b << num_qubits, std::size_t{1} << num_qubits);
+      double norm = 0;
+      for (const auto& a : own) norm += std::norm(a);
+      for (auto& a : own) a /= std::sqrt(norm);
+    }
+    return all;
+  }
 };
+
+/// f(seed, random) for the seeds from first to last, up to the first one that fails.
+template <class F>
+void for_each_random(std::uint64_t first, std::uint64_t last, F&& f) {
+  for (std::uint64_t seed = first; seed <= last && !::testing::Test::HasFatalFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    f(seed, random);
+  }
+}
+
+/// Adds a gate whose angle is a parameter of its own.
+inline void add_parametrised_gate(Circuit& c, GateId gate, std::span<const Qubit> qubits) {
+  const std::uint32_t parameter = c.add_parameter("t" + std::to_string(c.parameters().size()));
+  c.add_gate(gate, qubits, std::vector<double>{0});
+  c.set_affine(c.ops().size() - 1, 0, {0, {{parameter, 1}}});
+}
+inline void add_parametrised_gate(Circuit& c, GateId gate, Qubit qubit) {
+  add_parametrised_gate(c, gate, {&qubit, 1});
+}
 
 inline Circuit random_circuit(Random& random, std::uint32_t n, std::uint32_t num_parameters,
                               int gates) {
@@ -245,6 +286,10 @@ inline void add_parametrised(const Circuit& c, std::set<GateId>& seen) {
       if (c.affine(op, k)) seen.insert(op.gate);
     }
   }
+}
+inline void expect_all_parametrised(const std::set<GateId>& seen) {
+  for (const auto& info : circuit::gate_table())
+    EXPECT_TRUE(info.num_params == 0 || seen.contains(info.id)) << info.name;
 }
 
 }  // namespace tilewave::parametric

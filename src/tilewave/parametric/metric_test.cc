@@ -4,7 +4,6 @@
 #include <cmath>
 #include <set>
 
-#include "tilewave/base/error.h"
 #include "tilewave/parametric/function.h"
 #include "tilewave/parametric/gate_by_gate_test.h"
 
@@ -14,9 +13,7 @@ namespace {
 // Of every way a function runs: whole states and tiles of them, by themselves and as batches.
 TEST(Metric, equals_that_of_states_moved_gate_by_gate) {
   std::set<GateId> seen;  // with a parameter in an angle
-  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    Random random(seed);
+  for_each_random(1, 60, [&](std::uint64_t, Random& random) {
     const auto n = static_cast<std::uint32_t>(1 + random.below(9));
     const auto p = static_cast<std::uint32_t>(2 + random.below(5));
     const Circuit c = random_circuit(random, n, p, n < 3 ? 8 : 20);
@@ -24,22 +21,14 @@ TEST(Metric, equals_that_of_states_moved_gate_by_gate) {
     constexpr std::size_t kSets = 2;
     const std::size_t size = std::size_t{1} << n;
     const std::vector<double> values = random.angles(kSets * p);
-    std::vector<std::complex<double>> initial(kSets * size);
+    const std::vector<std::complex<double>> initial = random.states(n, kSets);
     std::vector<long double> want[3];  // from |0...0>, from one state, from a state for each
     for (std::size_t b = 0; b < kSets; ++b) {
-      double norm = 0;
-      for (std::size_t x = 0; x < size; ++x) {
-        initial[b * size + x] = {random.real(), random.real()};
-        norm += std::norm(initial[b * size + x]);
-      }
-      for (std::size_t x = 0; x < size; ++x) initial[b * size + x] /= std::sqrt(norm);
       const auto from = [&](std::size_t set) {
         return BigState(initial.begin() + static_cast<std::ptrdiff_t>(set * size),
                         initial.begin() + static_cast<std::ptrdiff_t>((set + 1) * size));
       };
-      BigState zero(size);
-      zero[0] = 1;
-      const BigState starts[3] = {zero, from(0), from(b)};
+      const BigState starts[3] = {zero_state(n), from(0), from(b)};
       for (int k = 0; k < 3; ++k) {
         for (const long double g : slow_metric(c, row(values, b, p), starts[k]))
           want[k].push_back(g);
@@ -70,12 +59,8 @@ TEST(Metric, equals_that_of_states_moved_gate_by_gate) {
         }
       }
     }
-  }
-  for (const auto& info : circuit::gate_table()) {
-    if (info.num_params > 0) {
-      EXPECT_TRUE(seen.count(info.id)) << info.name;
-    }
-  }
+  });
+  expect_all_parametrised(seen);
 }
 
 // A state that does not fit a batch: 14 qubits in one tile and in several. Two parameters, so that runs
@@ -85,9 +70,7 @@ TEST(Metric, of_wider_states) {
   Random random(77);
   const Circuit c = random_circuit(random, n, 2, 25);
   const std::vector<double> values = random.angles(2);
-  BigState zero(std::size_t{1} << n);
-  zero[0] = 1;
-  const auto want = slow_metric(c, values, zero);
+  const auto want = slow_metric(c, values, zero_state(n));
   for (const int tile_row_bits : {0, 7}) {
     std::vector<double> g(4);
     Function(c, {}, {Precision::kDouble, 2, tile_row_bits})
@@ -100,13 +83,9 @@ TEST(Metric, of_wider_states) {
 // count for nothing.
 TEST(Metric, closed_forms) {
   Circuit c(1);
-  for (const char* name : {"a", "b", "c"}) c.add_parameter(name);
-  c.add_gate(GateId::kRy, {0}, {0});
-  c.set_affine(0, 0, {0, {{0, 1}}});
-  c.add_gate(GateId::kRz, {0}, {0});
-  c.set_affine(1, 0, {0, {{1, 1}}});
-  c.add_controlled_gate(GateId::kGlobalPhase, {}, 0, {}, std::vector<double>{0});
-  c.set_affine(2, 0, {0, {{2, 1}}});
+  add_parametrised_gate(c, GateId::kRy, 0);
+  add_parametrised_gate(c, GateId::kRz, 0);
+  add_parametrised_gate(c, GateId::kGlobalPhase, std::span<const Qubit>());
   for (const double a : {0.0, 0.3, 2.5}) {
     const double values[] = {a, 0.7, -0.4};
     std::vector<double> g(9);

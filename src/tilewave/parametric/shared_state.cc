@@ -64,13 +64,7 @@ SharedState::~SharedState() = default;
 
 template <class T>
 SharedState::Shards<T>& SharedState::shards() {
-  auto& own = [&]() -> std::unique_ptr<Shards<T>>& {
-    if constexpr (sizeof(T) == 4) {
-      return shards32_;
-    } else {
-      return shards64_;
-    }
-  }();
+  auto& own = std::get<std::unique_ptr<Shards<T>>>(shards_);
   if (own) return *own;
   auto fresh = std::make_unique<Shards<T>>();
   const std::uint64_t shard = static_cast<std::uint64_t>(ranks_->rank()) << local_;

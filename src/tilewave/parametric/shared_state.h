@@ -11,6 +11,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "tilewave/circuit/circuit.h"
@@ -69,8 +70,7 @@ class SharedState {
   std::vector<Program> programs_;  // of the stretches; sweeps are the last one's
   int local_ = 0;                  // wires in memory
   bool reaches_others_ = false;
-  std::unique_ptr<Shards<float>> shards32_;
-  std::unique_ptr<Shards<double>> shards64_;
+  std::tuple<std::unique_ptr<Shards<float>>, std::unique_ptr<Shards<double>>> shards_;
 };
 
 }  // namespace tilewave::parametric

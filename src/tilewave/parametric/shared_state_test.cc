@@ -10,16 +10,14 @@
 #include "tilewave/base/error.h"
 #include "tilewave/base/thrown_test.h"
 #include "tilewave/parametric/gate_by_gate_test.h"
-#include "tilewave/parametric/on_ranks_test.h"
+#include "tilewave/runtime/on_ranks_test.h"
 
 namespace tilewave::parametric {
 namespace {
 
 TEST(SharedState, equals_states_moved_gate_by_gate) {
   std::size_t stretches = 0;
-  for (std::uint64_t seed = 1; seed <= 24; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    Random random(seed);
+  for_each_random(1, 24, [&](std::uint64_t seed, Random& random) {
     const auto n = static_cast<std::uint32_t>(10 + random.below(2));
     const std::uint32_t p = 5;
     const Circuit c = random_circuit(random, n, p, 40);
@@ -31,7 +29,7 @@ TEST(SharedState, equals_states_moved_gate_by_gate) {
     const double tolerance = precision == Precision::kDouble ? 5e-12 : 5e-4;
     for (const int ranks : {1, 2, 4}) {
       for (const int tile_row_bits : {0, 4}) {
-        on_ranks(ranks, [&](const std::shared_ptr<runtime::Ranks>& joined) {
+        runtime::on_ranks(ranks, [&](const std::shared_ptr<runtime::Ranks>& joined) {
           const FunctionOptions options{precision, 1, tile_row_bits};
           SharedState f(c, observables, options, joined);
           for (int again = 0; again < 2; ++again) {  // memory is used again
@@ -53,7 +51,7 @@ TEST(SharedState, equals_states_moved_gate_by_gate) {
       }
     }
     stretches += make_stretches(lower(c), 2, 3).list.size();
-  }
+  });
   EXPECT_GT(stretches, 60u) << "wires change places in these circuits";
 }
 
@@ -63,14 +61,13 @@ TEST(SharedState, exchanges_in_pieces) {
   Circuit c(n);
   std::vector<double> values;
   for (Qubit q = 0; q < n; q += 3) {
-    c.add_gate(GateId::kRy, {q}, {0});
-    c.set_affine(c.ops().size() - 1, 0, {0, {{c.add_parameter("t" + std::to_string(q)), 1}}});
+    add_parametrised_gate(c, GateId::kRy, q);
     values.push_back(0.1 + 0.2 * q);
   }
   const PauliSum all_z = {{1, 0, bit(0) | bit(21) | bit(12)}, {0.5, bit(21) | bit(3), 0}};
   double value = 1, other = 0.5 * std::sin(values[1]) * std::sin(values[7]);
   for (const std::size_t k : {0, 4, 7}) value *= std::cos(values[k]);
-  on_ranks(2, [&](const std::shared_ptr<runtime::Ranks>& joined) {
+  runtime::on_ranks(2, [&](const std::shared_ptr<runtime::Ranks>& joined) {
     SharedState f(c, {all_z}, {Precision::kSingle, 1}, joined);
     double e, g[8];
     const double v = 1;
@@ -90,11 +87,7 @@ TEST(SharedState, has_as_few_passes_as_greedy_plans) {
   constexpr std::uint32_t n = 26;
   Circuit c(n);
   for (int layer = 0; layer < 8; ++layer) {
-    for (Qubit q = 0; q < n; ++q) {
-      c.add_gate(GateId::kRy, {q}, {0});
-      const auto t = c.add_parameter("t" + std::to_string(c.parameters().size()));
-      c.set_affine(c.ops().size() - 1, 0, {0, {{t, 1}}});
-    }
+    for (Qubit q = 0; q < n; ++q) add_parametrised_gate(c, GateId::kRy, q);
     for (Qubit q = 0; q + 1 < n; ++q) c.add_gate(GateId::kCx, {q, q + 1});
   }
   std::size_t greedy = 0;
@@ -102,7 +95,7 @@ TEST(SharedState, has_as_few_passes_as_greedy_plans) {
     const std::vector<bool> is_read(stretch.actions.angles.size(), true);
     greedy += make_passes(stretch.actions, 3, 11, is_read, {.searches = false}).passes.size();
   }
-  on_ranks(4, [&](const std::shared_ptr<runtime::Ranks>& joined) {
+  runtime::on_ranks(4, [&](const std::shared_ptr<runtime::Ranks>& joined) {
     const std::string text = SharedState(c, {}, {Precision::kDouble, 1, 11}, joined).explain();
     std::size_t passes = 0;
     std::sscanf(text.substr(text.find(": ") + 2).c_str(), "%zu passes", &passes);
@@ -112,11 +105,11 @@ TEST(SharedState, has_as_few_passes_as_greedy_plans) {
 }
 
 TEST(SharedState, refusals) {
-  on_ranks(3, [&](const std::shared_ptr<runtime::Ranks>& joined) {
+  runtime::on_ranks(3, [&](const std::shared_ptr<runtime::Ranks>& joined) {
     expect_error([&] { SharedState(Circuit(10), {}, {}, joined); },
                  "3 processes cannot share a state of 10 qubits", ExitCode::kUsage);
   });
-  on_ranks(4, [&](const std::shared_ptr<runtime::Ranks>& joined) {
+  runtime::on_ranks(4, [&](const std::shared_ptr<runtime::Ranks>& joined) {
     EXPECT_THROW(SharedState(Circuit(5), {}, {}, joined), Error);
   });
 }

@@ -37,25 +37,27 @@ using DeviceArray = nanobind::ndarray<T, nanobind::c_contig, nanobind::device::c
 template <class T>
 using NewDeviceArray = nanobind::ndarray<nanobind::array_api, T, nanobind::device::cuda>;
 
-/// An array over memory of a device that `owner` (moved to the heap) keeps alive.
+/// An owner for arrays: it holds `what`, moved to the heap.
+template <class What>
+nanobind::capsule keep(What&& what) {
+  using Held = std::decay_t<What>;
+  return {new Held(std::forward<What>(what)),
+          [](void* p) noexcept { delete static_cast<Held*>(p); }};
+}
+
+/// An array over memory of a device that `owner` keeps alive.
 template <class T, class Owner>
 nanobind::object own_device_array(Owner&& owner, void* data, std::vector<std::size_t> shape,
                                   int device) {
-  using Held = std::decay_t<Owner>;
-  auto* held = new Held(std::forward<Owner>(owner));
-  const nanobind::capsule capsule(held, [](void* p) noexcept { delete static_cast<Held*>(p); });
-  return nanobind::cast(NewDeviceArray<T>(data, shape.size(), shape.data(), capsule, nullptr,
-                                          nanobind::dtype<T>(), nanobind::device::cuda::value,
-                                          device));
+  return nanobind::cast(
+      NewDeviceArray<T>(data, shape.size(), shape.data(), keep(std::forward<Owner>(owner)), nullptr,
+                        nanobind::dtype<T>(), nanobind::device::cuda::value, device));
 }
 
-/// An array over memory that `owner` (moved to the heap) keeps alive.
+/// An array over memory that `owner` keeps alive.
 template <class T, class Owner>
 Array<T> own_array(Owner&& owner, T* data, std::initializer_list<std::size_t> shape) {
-  using Held = std::decay_t<Owner>;
-  auto* held = new Held(std::forward<Owner>(owner));
-  const nanobind::capsule capsule(held, [](void* p) noexcept { delete static_cast<Held*>(p); });
-  return Array<T>(data, shape.size(), shape.begin(), capsule);
+  return Array<T>(data, shape.size(), shape.begin(), keep(std::forward<Owner>(owner)));
 }
 
 template <class T>
@@ -88,10 +90,8 @@ class NewArray {
   T* data() { return memory_.data() ? memory_.as<T>() : values_.data(); }
   Array<T> take() {
     T* const at = data();
-    using Held = std::pair<runtime::HostBuffer, std::vector<T>>;
-    auto* held = new Held(std::move(memory_), std::move(values_));
-    const nanobind::capsule capsule(held, [](void* p) noexcept { delete static_cast<Held*>(p); });
-    return Array<T>(at, shape_.size(), shape_.data(), capsule);
+    return Array<T>(at, shape_.size(), shape_.data(),
+                    keep(std::pair(std::move(memory_), std::move(values_))));
   }
 
  private:
@@ -103,13 +103,12 @@ class NewArray {
 /// The 2^n amplitudes in `memory`, as an array of complex numbers of that precision.
 inline nanobind::object amplitude_array(runtime::HostBuffer&& memory, statevec::Precision precision,
                                         std::uint32_t num_qubits) {
-  const std::size_t size = std::size_t{1} << num_qubits;
-  if (precision == statevec::Precision::kDouble) {
-    auto* data = memory.as<std::complex<double>>();
-    return nanobind::cast(own_array<std::complex<double>>(std::move(memory), data, {size}));
-  }
-  auto* data = memory.as<std::complex<float>>();
-  return nanobind::cast(own_array<std::complex<float>>(std::move(memory), data, {size}));
+  const auto array_of = [&]<class T>(std::complex<T>* data) {
+    return nanobind::cast(
+        own_array<std::complex<T>>(std::move(memory), data, {std::size_t{1} << num_qubits}));
+  };
+  return precision == statevec::Precision::kDouble ? array_of(memory.as<std::complex<double>>())
+                                                   : array_of(memory.as<std::complex<float>>());
 }
 
 }  // namespace tilewave::python

@@ -24,8 +24,7 @@
 #include "tilewave/language/text/source.h"
 #include "tilewave/python/arguments-inl.h"
 #include "tilewave/python/arrays-inl.h"
-#include "tilewave/python/bind.h"
-#include "tilewave/python/modules-inl.h"
+#include "tilewave/python/bind-inl.h"
 #include "tilewave/simulate/program.h"
 
 namespace nb = nanobind;

@@ -15,8 +15,7 @@
 #include "tilewave/field/run/entropy_runner.h"
 #include "tilewave/field/run/map_runner.h"
 #include "tilewave/python/arrays-inl.h"
-#include "tilewave/python/bind.h"
-#include "tilewave/python/modules-inl.h"
+#include "tilewave/python/bind-inl.h"
 #include "tilewave/runtime/cuda/device_memory.h"
 
 namespace nb = nanobind;
@@ -25,19 +24,8 @@ using namespace nb::literals;
 namespace tilewave::python {
 namespace {
 
-using field::Border;
-
-Border parse_border(const std::string& word) {
-  struct Row {
-    const char* name;
-    Border border;
-  };
-  constexpr Row kRows[] = {{"crop", Border::kCrop},       {"reflect", Border::kReflect},
-                           {"nearest", Border::kNearest}, {"constant", Border::kConstant},
-                           {"valid", Border::kValid},     {"study2020", Border::kStudy2020}};
-  for (const Row& row : kRows) {
-    if (word == row.name) return row.border;
-  }
+field::Border parse_border(const std::string& word) {
+  if (const auto border = field::border_named(word)) return *border;
   throw Error(ExitCode::kUsage, "unknown border '" + word +
                                     "': use crop, reflect, nearest, constant, valid or study2020");
 }
@@ -266,18 +254,17 @@ void bind_entropy_on_device(nb::module_& m) {
 
 // A NumPy array with what lies on the device.
 nb::object to_host(const nb::ndarray<nb::ro, nb::c_contig, nb::device::cuda>& array) {
-  auto* held = new runtime::HostBuffer(array.nbytes());
-  const nb::capsule owner(held,
-                          [](void* p) noexcept { delete static_cast<runtime::HostBuffer*>(p); });
+  runtime::HostBuffer memory(array.nbytes());
+  void* const data = memory.data();
   {
     const nb::gil_scoped_release release;
-    runtime::cuda::copy_on_device(array.device_id(), held->data(), array.data(), array.nbytes());
+    runtime::cuda::copy_on_device(array.device_id(), data, array.data(), array.nbytes());
     runtime::cuda::finish_on_device(array.device_id());
   }
   const std::vector<std::size_t> shape = shape_of(array);
-  return nb::cast(nb::ndarray<nb::numpy, nb::device::cpu>(held->data(), shape.size(), shape.data(),
-                                                          owner, nullptr, array.dtype(),
-                                                          nb::device::cpu::value, 0));
+  return nb::cast(nb::ndarray<nb::numpy, nb::device::cpu>(
+      data, shape.size(), shape.data(), keep(std::move(memory)), nullptr, array.dtype(),
+      nb::device::cpu::value, 0));
 }
 
 void bind_device_arrays(nb::module_& m) {

@@ -9,8 +9,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/python/arguments-inl.h"
-#include "tilewave/python/bind.h"
-#include "tilewave/python/modules-inl.h"
+#include "tilewave/python/bind-inl.h"
 
 namespace nb = nanobind;
 

@@ -23,8 +23,7 @@
 #include "tilewave/language/text/source.h"
 #include "tilewave/python/arguments-inl.h"
 #include "tilewave/python/arrays-inl.h"
-#include "tilewave/python/bind.h"
-#include "tilewave/python/modules-inl.h"
+#include "tilewave/python/bind-inl.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -1,12 +1,11 @@
 // Ctrl-C and cancelled jobs: what long computations ask (base/interrupt.h).
 #include <atomic>
 #include <memory>
-#include <utility>
 
 #include <nanobind/nanobind.h>
 
 #include "tilewave/base/interrupt.h"
-#include "tilewave/python/modules-inl.h"
+#include "tilewave/python/bind-inl.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;

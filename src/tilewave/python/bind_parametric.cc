@@ -1,23 +1,21 @@
 // Circuits as functions of their parameters. The interpreter is free while they compute.
 #include <complex>
-#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
-#include "tilewave/base/error.h"
 #include "tilewave/circuit/pauli.h"
 #include "tilewave/parametric/device_choice.h"
 #include "tilewave/parametric/split_function.h"
 #include "tilewave/python/arrays-inl.h"
-#include "tilewave/python/bind.h"
-#include "tilewave/python/modules-inl.h"
+#include "tilewave/python/bind-inl.h"
 #include "tilewave/python/terms-inl.h"
 #include "tilewave/runtime/ranks.h"
 #include "tilewave/settings/device.h"
-#include "tilewave/settings/precision_words.h"
+#include "tilewave/settings/names.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -62,6 +60,17 @@ parametric::Sets to_sets(const Values& values, const Amplitudes& initial) {
   return sets;
 }
 
+// An array of this shape, which fill(its data) writes while the interpreter is free.
+template <class T, class Fill>
+Array<T> filled(std::vector<std::size_t> shape, Fill fill) {
+  NewArray<T> out(std::move(shape));
+  {
+    const nb::gil_scoped_release release;
+    fill(out.data());
+  }
+  return out.take();
+}
+
 }  // namespace
 
 void bind_parametric(nb::module_& m) {
@@ -69,12 +78,8 @@ void bind_parametric(nb::module_& m) {
   c.def(nb::new_(&make_function), "circuit"_a, "terms"_a, "observable"_a, "num_observables"_a,
         "precision"_a, "device"_a, "threads"_a, "ranks_share"_a = "");
   c.def("_expectations", [](const Function& f, Values values, Amplitudes initial) {
-    NewArray<double> out({sets_of(values), f.num_observables()});
-    {
-      const nb::gil_scoped_release release;
-      f.expectations(to_sets(values, initial), out.data());
-    }
-    return out.take();
+    return filled<double>({sets_of(values), f.num_observables()},
+                          [&](auto* out) { f.expectations(to_sets(values, initial), out); });
   });
   c.def("_vjp", [](const Function& f, Values values, Amplitudes initial, Values v,
                    bool wants_expectations) {
@@ -89,47 +94,31 @@ void bind_parametric(nb::module_& m) {
     return nb::make_tuple(expectations.take(), gradient.take());
   });
   c.def("_states", [](const Function& f, Values values, Amplitudes initial) {
-    NewArray<std::complex<double>> out({sets_of(values), std::size_t{1} << f.num_qubits()});
-    {
-      const nb::gil_scoped_release release;
-      f.states(to_sets(values, initial), out.data());
-    }
-    return out.take();
+    return filled<std::complex<double>>(
+        {sets_of(values), std::size_t{1} << f.num_qubits()},
+        [&](auto* out) { f.states(to_sets(values, initial), out); });
   });
   c.def("_state_vjp", [](const Function& f, Values values, Amplitudes initial,
                          ConstArray<std::complex<double>> g) {
-    NewArray<double> gradient({sets_of(values), f.num_parameters()});
-    {
-      const nb::gil_scoped_release release;
-      f.state_vjp(to_sets(values, initial), g.data(), gradient.data());
-    }
-    return gradient.take();
+    return filled<double>({sets_of(values), f.num_parameters()}, [&](double* out) {
+      f.state_vjp(to_sets(values, initial), g.data(), out);
+    });
   });
   c.def("_metric_tensor", [](const Function& f, Values values, Amplitudes initial) {
-    NewArray<double> metric({sets_of(values), f.num_parameters(), f.num_parameters()});
-    {
-      const nb::gil_scoped_release release;
-      f.metric_tensor(to_sets(values, initial), metric.data());
-    }
-    return metric.take();
+    return filled<double>({sets_of(values), f.num_parameters(), f.num_parameters()},
+                          [&](auto* out) { f.metric_tensor(to_sets(values, initial), out); });
   });
-  c.def("_probabilities",
-        [](const Function& f, Values values, Amplitudes initial, ConstArray<std::uint32_t> qubits) {
-          NewArray<double> out({sets_of(values), std::size_t{1} << qubits.size()});
-          {
-            const nb::gil_scoped_release release;
-            f.probabilities(to_sets(values, initial), {qubits.data(), qubits.size()}, out.data());
-          }
-          return out.take();
-        });
+  c.def("_probabilities", [](const Function& f, Values values, Amplitudes initial,
+                             ConstArray<std::uint32_t> qubits) {
+    return filled<double>({sets_of(values), std::size_t{1} << qubits.size()}, [&](double* out) {
+      f.probabilities(to_sets(values, initial), {qubits.data(), qubits.size()}, out);
+    });
+  });
   c.def("_samples", [](const Function& f, Values values, Amplitudes initial, std::uint64_t shots,
                        std::uint64_t seed) {
-    NewArray<std::uint64_t> out({sets_of(values), static_cast<std::size_t>(shots)});
-    {
-      const nb::gil_scoped_release release;
-      f.samples(to_sets(values, initial), shots, seed, out.data());
-    }
-    return out.take();
+    return filled<std::uint64_t>(
+        {sets_of(values), static_cast<std::size_t>(shots)},
+        [&](std::uint64_t* out) { f.samples(to_sets(values, initial), shots, seed, out); });
   });
   c.def("_explain", &Function::explain);
   // Leaves the processes of the run in order; for the end of a program that went well.

@@ -1,6 +1,9 @@
 // What a run found, as attributes; and as a copy for other processes.
+#include <algorithm>
 #include <cstring>
+#include <initializer_list>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <vector>
@@ -14,7 +17,7 @@
 #include "tilewave/base/units.h"
 #include "tilewave/language/text/source.h"
 #include "tilewave/python/arrays-inl.h"
-#include "tilewave/python/modules-inl.h"
+#include "tilewave/python/bind-inl.h"
 #include "tilewave/simulate/simulate.h"
 
 namespace nb = nanobind;
@@ -73,6 +76,14 @@ void for_each_field(R& r, F f) {
   f("execute_s", r.timings.execute_s);
   f("observe_s", r.timings.observe_s);
   f("warnings", r.warnings);
+}
+
+nb::dict fields(const Result& r, std::initializer_list<std::string_view> names) {
+  nb::dict d;
+  for_each_field(r, [&](const char* name, const auto& field) {
+    if (std::find(names.begin(), names.end(), name) != names.end()) d[name] = field;
+  });
+  return d;
 }
 
 using StoredStep = std::tuple<std::string, double, double, double>;
@@ -176,20 +187,10 @@ void bind_result(nb::module_& m) {
       "Every shot in order, eight bits a byte, the lowest first; rows are whole 64-bit words.");
   c.def_ro("num_shot_bits", &Result::num_shot_bits);
   c.def_prop_ro("timings", [](const Result& r) {
-    nb::dict d;
-    d["parse_s"] = r.timings.parse_s;
-    d["plan_s"] = r.timings.plan_s;
-    d["execute_s"] = r.timings.execute_s;
-    d["observe_s"] = r.timings.observe_s;
-    return d;
+    return fields(r, {"parse_s", "plan_s", "execute_s", "observe_s"});
   });
   c.def_prop_ro("plan", [](const Result& r) {
-    nb::dict d;
-    d["passes"] = r.plan.passes;
-    d["gates"] = r.plan.gates;
-    d["bytes"] = r.plan.bytes;
-    d["flops"] = r.plan.flops;
-    d["predicted_s"] = r.plan.predicted_s;
+    nb::dict d = fields(r, {"passes", "gates", "bytes", "flops", "predicted_s"});
     if (!r.plan.predicted_for.empty()) d["predicted_for"] = r.plan.predicted_for;
     d["effort"] = std::string(name_of(r.plan.effort));
     d["text"] = r.plan.text;

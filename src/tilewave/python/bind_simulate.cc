@@ -8,15 +8,13 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
 #include "tilewave/base/whole_file.h"
+#include "tilewave/language/noise/json.h"
 #include "tilewave/language/pauli/text.h"
 #include "tilewave/python/arguments-inl.h"
 #include "tilewave/python/arrays-inl.h"
-#include "tilewave/python/bind.h"
-#include "tilewave/python/modules-inl.h"
-#include "tilewave/python/run_options.h"
+#include "tilewave/python/bind-inl.h"
 #include "tilewave/python/terms-inl.h"
 #include "tilewave/runtime/bandwidth.h"
 #include "tilewave/runtime/memory.h"
@@ -203,6 +201,19 @@ void bind_simulate(nb::module_& m) {
             num_qubits);
       },
       "text"_a, "order"_a, "num_qubits"_a);
+}
+
+// Noise models, from the text of docs/noise.md's format.
+void bind_noise(nb::module_& m) {
+  nb::class_<PyNoise> c(m, "_Noise", "A noise model that was read and checked.");
+  c.def(
+      "__init__",
+      [](PyNoise* self, const std::string& text, const std::string& name) {
+        auto model = std::make_shared<circuit::NoiseModel>(language::parse_noise_model(text, name));
+        new (self) PyNoise{std::move(model)};
+      },
+      "text"_a, "name"_a = "noise");
+  c.def_prop_ro("num_rules", [](const PyNoise& n) { return n.model->rules.size(); });
 }
 
 }  // namespace tilewave::python

@@ -10,8 +10,7 @@
 
 #include "tilewave/base/random_seed.h"
 #include "tilewave/language/stim/text.h"
-#include "tilewave/python/bind.h"
-#include "tilewave/python/modules-inl.h"
+#include "tilewave/python/bind-inl.h"
 #include "tilewave/stabilizer/sample/fill_shots.h"
 #include "tilewave/stabilizer/sample/post_select.h"
 #include "tilewave/stabilizer/sample/strata.h"

@@ -6,7 +6,7 @@
 #include <nanobind/nanobind.h>
 
 #include "tilewave/base/error.h"
-#include "tilewave/python/modules-inl.h"
+#include "tilewave/python/bind-inl.h"
 #include "tilewave/runtime/machine.h"
 
 namespace nb = nanobind;

@@ -58,6 +58,11 @@ std::string huge_page_mode() {
   return line.substr(open + 1, close - open - 1);
 }
 
+[[maybe_unused]] std::size_t size_of(int name) {
+  const long bytes = sysconf(name);
+  return bytes > 0 ? static_cast<std::size_t>(bytes) : 0;
+}
+
 }  // namespace
 
 std::string cpu_model() {
@@ -75,6 +80,15 @@ Machine describe_machine() {
   m.available_memory_bytes = available_host_bytes();
   m.huge_pages = huge_page_mode();
   return m;
+}
+
+CacheSizes cache_sizes() {
+  CacheSizes sizes;
+#if defined(_SC_LEVEL1_DCACHE_SIZE) && defined(_SC_LEVEL2_CACHE_SIZE)
+  sizes.first_level_bytes = size_of(_SC_LEVEL1_DCACHE_SIZE);
+  sizes.second_level_bytes = size_of(_SC_LEVEL2_CACHE_SIZE);
+#endif
+  return sizes;
 }
 
 }  // namespace tilewave::runtime

@@ -2,6 +2,7 @@
 // system when asked; nothing is cached.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -20,6 +21,15 @@ struct Machine {
 Machine describe_machine();
 /// Machine::cpu_model alone.
 std::string cpu_model();
+
+/// Of a core's data caches.
+struct CacheSizes {
+  std::size_t first_level_bytes = 0;   ///< data; 0 where the system does not say
+  std::size_t second_level_bytes = 0;  ///< 0 where the system does not say
+};
+
+/// As the operating system reports them.
+CacheSizes cache_sizes();
 
 struct CudaDevice {
   int index = 0;

@@ -20,6 +20,7 @@
 
 #include "tilewave/base/environment.h"
 #include "tilewave/base/error.h"
+#include "tilewave/runtime/file_cache.h"
 #include "tilewave/runtime/socket.h"
 #include "tilewave/runtime/tcp_meeting.h"
 #include "tilewave/runtime/tcp_rendezvous.h"
@@ -34,12 +35,6 @@ constexpr double kMeetS = 25;      // until all are there, unless TILEWAVE_MEET_
 constexpr double kLookS = 0.25;    // between looks for processes that are gone
 constexpr double kFarewellS = 20;  // a failed process waits for rank 0 to end the run
 constexpr std::uint32_t kSwapTag = 16;  // and the slot; collectives are below
-
-std::uint64_t hash(std::string_view text) {
-  std::uint64_t h = 0xcbf29ce484222325;
-  for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return h;
-}
 
 [[noreturn]] void fail(const std::string& message) {
   throw Error(ExitCode::kCommunication, message);
@@ -70,7 +65,7 @@ class TcpRanks final : public Ranks {
  public:
   TcpRanks(int rank, int size, const Meeting& meeting) : rank_(rank), size_(size) {
     Member me;
-    me.key = hash(meeting.key);
+    me.key = hash_of(meeting.key);
     me.process = getpid();
     me.rank = rank, me.size = size;
     gethostname(me.host.data(), me.host.size() - 1);

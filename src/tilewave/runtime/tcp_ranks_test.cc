@@ -4,10 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
-#include <thread>
 #include <vector>
 
-#include "tilewave/runtime/socket.h"
+#include "tilewave/runtime/on_ranks_test.h"
 
 namespace tilewave::runtime {
 namespace {
@@ -22,26 +21,10 @@ TEST(TcpRanks, FirstHost) {
   EXPECT_EQ(first_host(""), "");
 }
 
-int free_port() { return Socket::listen("127.0.0.1", 0).port(); }
-
-// f(ranks) on as many ranks as asked for.
-template <class F>
-void together(int size, F f) {
-  const Meeting meeting{"127.0.0.1", free_port(), "test"};
-  std::vector<std::thread> threads;
-  for (int r = 0; r < size; ++r) {
-    threads.emplace_back([&, r] {
-      const auto ranks = meet_over_tcp(r, size, meeting);
-      f(*ranks);
-      ranks->finish();
-    });
-  }
-  for (auto& thread : threads) thread.join();
-}
-
 TEST(TcpRanks, EveryoneHearsEveryRoot) {
   for (const int size : {2, 3, 5, 8}) {
-    together(size, [&](Ranks& ranks) {
+    on_ranks(size, [&](const std::shared_ptr<Ranks>& joined) {
+      Ranks& ranks = *joined;
       EXPECT_EQ(ranks.size(), size);
       EXPECT_EQ(ranks.ranks_on_host(), size);
       EXPECT_EQ(ranks.rank_on_host(), ranks.rank());
@@ -61,7 +44,8 @@ TEST(TcpRanks, EveryoneHearsEveryRoot) {
 
 // Several swaps under way with every peer, of lengths no buffer of a socket holds, and of none.
 TEST(TcpRanks, SwapsUnderWay) {
-  together(4, [](Ranks& ranks) {
+  on_ranks(4, [](const std::shared_ptr<Ranks>& joined) {
+    Ranks& ranks = *joined;
     const int me = ranks.rank();
     for (int d = 1; d < 4; ++d) {
       const int peer = me ^ d;

@@ -3,12 +3,9 @@
 
 #include <functional>
 
-#include "tilewave/base/error.h"
 #include "tilewave/base/thrown_test.h"
 #include "tilewave/settings/device.h"
-#include "tilewave/settings/effort.h"
-#include "tilewave/settings/engine.h"
-#include "tilewave/settings/precision_words.h"
+#include "tilewave/settings/names.h"
 
 namespace tilewave {
 namespace {

@@ -23,6 +23,26 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
+struct FloorRow {
+  std::string_view name;
+  int passes;
+  double double_arithmetic_ms;
+};
+constexpr FloorRow kFloors[] = {{"qft_30", 3, 0},
+                                {"ghz_30", 3, 0},
+                                {"ghz_qft_30", 5, 0},
+                                {"random_30", 7, 65},
+                                {"supremacy_30", 10, 0},
+                                {"quantum_volume_30", 13, 149},
+                                {"ising_30", 6, 56},
+                                {"qaoa_30", 6, 0},
+                                {"bv_30", 3, 0},
+                                {"contest_random_30", 8, 80},
+                                {"contest_ghz_30", 3, 0},
+                                {"contest_ghz_qft_29", 3, 0},
+                                {"contest_invqft_30", 5, 0}};
+constexpr double kSingleShare = 33.0 / 61.0;
+
 }  // namespace
 
 std::vector<cplx> random_product_state(std::uint32_t num_qubits) {
@@ -115,6 +135,15 @@ std::vector<BenchResult> benchmark(const circuit::Circuit& circuit,
     results.push_back(std::move(result));
   }
   return results;
+}
+
+std::optional<CircuitFloor> circuit_floor(std::string_view name, statevec::Precision precision) {
+  for (const FloorRow& row : kFloors) {
+    if (row.name != name) continue;
+    const double share = precision == statevec::Precision::kDouble ? 1 : kSingleShare;
+    return CircuitFloor{row.passes, 1e-3 * row.double_arithmetic_ms * share};
+  }
+  return std::nullopt;
 }
 
 }  // namespace tilewave::simulate

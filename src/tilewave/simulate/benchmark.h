@@ -4,11 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tilewave/circuit/circuit.h"
-#include "tilewave/settings/effort.h"
+#include "tilewave/settings/names.h"
 #include "tilewave/simulate/make_state.h"
 #include "tilewave/statevec/plan/plan.h"
 #include "tilewave/statevec/state.h"
@@ -55,5 +57,16 @@ std::vector<cplx> random_product_state(std::uint32_t num_qubits);
 std::vector<BenchResult> benchmark(const circuit::Circuit& circuit,
                                    const std::vector<BenchInput>& inputs,
                                    const BenchOptions& options);
+
+/// Floors that a plan cannot flatter: the passes a crude greedy planner needs for known circuits with
+/// 12 active qubits, rows of 128 bytes and a free permutation on store, and where arithmetic takes
+/// longer than memory its time on an H200 (33 TFLOP/s in double, 61 in single precision).
+struct CircuitFloor {
+  int passes = 0;
+  double h200_arithmetic_s = 0;  ///< 0: less than the passes
+};
+
+/// Of "<family>_30" and the contest circuits; none for others.
+std::optional<CircuitFloor> circuit_floor(std::string_view name, statevec::Precision precision);
 
 }  // namespace tilewave::simulate

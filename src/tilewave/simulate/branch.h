@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "tilewave/simulate/counts.h"
+#include "tilewave/simulate/classical_bits.h"
 #include "tilewave/simulate/program.h"
 #include "tilewave/simulate/snapshot.h"
 

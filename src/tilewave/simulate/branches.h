@@ -21,7 +21,7 @@
 
 #include "tilewave/circuit/noise_model.h"
 #include "tilewave/simulate/checkpoint/keeper.h"
-#include "tilewave/simulate/counts.h"
+#include "tilewave/simulate/classical_bits.h"
 #include "tilewave/simulate/program.h"
 #include "tilewave/simulate/saved_walk.h"
 #include "tilewave/simulate/session.h"

@@ -13,7 +13,7 @@
 #include "tilewave/runtime/timer.h"
 #include "tilewave/simulate/branches.h"
 #include "tilewave/simulate/checkpoint/record_kind.h"
-#include "tilewave/simulate/counts.h"
+#include "tilewave/simulate/classical_bits.h"
 #include "tilewave/simulate/row_counts.h"
 #include "tilewave/stabilizer/near_clifford/program.h"
 #include "tilewave/stabilizer/sample/sampler.h"

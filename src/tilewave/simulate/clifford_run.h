@@ -10,7 +10,6 @@
 
 #include "tilewave/circuit/noise_model.h"
 #include "tilewave/circuit/stabilizer_circuit.h"
-#include "tilewave/simulate/resumed_run.h"
 #include "tilewave/simulate/saved_walk.h"
 #include "tilewave/simulate/simulate.h"
 #include "tilewave/simulate/steered_clifford.h"

@@ -1,28 +1,18 @@
 // Clifford circuits: the stabilizer engine against the state vector, and what it refuses.
 #include "tilewave/simulate/clifford_run.h"
 
-#include <gtest/gtest.h>
-
-#include <cmath>
-
 #include "tilewave/base/error.h"
 #include "tilewave/base/thrown_test.h"
-#include "tilewave/language/noise/json.h"
-#include "tilewave/language/qasm2/qasm2.h"
-#include "tilewave/language/qasm3/qasm3.h"
+#include "tilewave/simulate/runs_test.h"
 
 namespace tilewave::simulate {
 namespace {
 
 Result run(const std::string& body, const std::string& engine, std::uint64_t shots) {
-  Options options;
+  Options options = shots_of(shots, 5);
   options.engine = parse_engine(engine);
-  options.shots = shots;
-  options.seed = 5;
   options.device = DeviceSet::cpu();
-  return simulate(
-      language::parse_qasm2("OPENQASM 2.0;\ninclude \"qelib1.inc\";\n" + body, "test.qasm"),
-      options);
+  return simulate(qasm(body), options);
 }
 
 const char* const kCircuits[] = {
@@ -67,9 +57,8 @@ TEST(CliffordRun, has_the_distribution_of_the_state_vector) {
     EXPECT_EQ(got.engine, "stabilizer");
     for (const auto& [key, count] : got.counts) EXPECT_TRUE(want.counts.count(key)) << key << body;
     for (const auto& [key, count] : want.counts) {
-      const auto it = got.counts.find(key);
-      ASSERT_NE(it, got.counts.end()) << key << '\n' << body;
-      const double a = static_cast<double>(count), b = static_cast<double>(it->second);
+      const double a = static_cast<double>(count), b = count_of(got.counts, key);
+      ASSERT_GT(b, 0) << key << '\n' << body;
       EXPECT_LT(std::abs(a - b), 5.5 * std::sqrt(a + b)) << key << '\n' << body;
     }
   }
@@ -114,15 +103,10 @@ const char* const kNoise = R"({"channels": [
 
 Result noisy(const std::string& body, const std::string& model, const std::string& engine,
              std::uint64_t shots) {
-  Options options;
+  Options options = shots_of(shots, 9);
   options.engine = parse_engine(engine);
-  options.shots = shots;
-  options.seed = 9;
-  options.noise =
-      std::make_shared<const circuit::NoiseModel>(language::parse_noise_model(model, "m"));
-  return simulate(
-      language::parse_qasm2("OPENQASM 2.0;\ninclude \"qelib1.inc\";\n" + body, "test.qasm"),
-      options);
+  options.noise = noise(model);
+  return simulate(qasm(body), options);
 }
 
 TEST(CliffordRun, pauli_noise_has_the_distribution_of_the_density_matrix) {
@@ -147,16 +131,10 @@ TEST(CliffordRun, pauli_noise_has_the_distribution_of_the_density_matrix) {
     const Result want = noisy(body, model, "density", kShots);
     const Result got = noisy(body, model, "stabilizer", kShots);
     EXPECT_EQ(got.engine, "stabilizer");
-    double chi = 0;
     for (const auto& [key, count] : got.counts) EXPECT_TRUE(want.counts.count(key)) << key;
-    for (const auto& [key, count] : want.counts) {
-      const auto it = got.counts.find(key);
-      const double a = static_cast<double>(count);
-      const double b = it == got.counts.end() ? 0 : static_cast<double>(it->second);
-      chi += (a - b) * (a - b) / (a + b);
-    }
     const double freedom = static_cast<double>(want.counts.size() - 1);
-    EXPECT_LT(chi, freedom + 5 * std::sqrt(2 * freedom) + 25) << body;
+    EXPECT_LT(chi_square(want.counts, got.counts), freedom + 5 * std::sqrt(2 * freedom) + 25)
+        << body;
   }
 }
 
@@ -226,25 +204,25 @@ TEST(CliffordRun, correlated_errors_on_three_qubits) {
       {{1, 0, 0}, 0.1}, {{3, 3, 1}, 0.2}, {{2, 1, 3}, 0.3}};
   c.add_channel(std::vector<circuit::Qubit>{0, 1, 2},
                 std::make_shared<const circuit::Channel>(circuit::pauli_channel(3, errors)));
-  Options options;
-  options.shots = 100000;
-  options.seed = 1;
+  Options options = shots_of(100000, 1);
   options.engine = Engine::kStabilizer;
   const Result r = simulate(c, options);
-  const std::map<std::string, double> expected{
-      {"000", 0.4}, {"001", 0.1}, {"100", 0.2}, {"011", 0.3}};
-  ASSERT_EQ(r.counts.size(), expected.size());
-  for (const auto& [key, p] : expected) {
-    EXPECT_NEAR(static_cast<double>(r.counts.at(key)) / 100000, p, 5 * std::sqrt(p / 100000));
-  }
+  ASSERT_EQ(r.counts.size(), 4u);
+  for (const auto& [key, p] : {std::pair{"000", 0.4}, {"001", 0.1}, {"100", 0.2}, {"011", 0.3}})
+    expect_share(r.counts, key, p, 5);
   options.distribution.num_logical_ranks = 2;  // would do nothing
   EXPECT_THROW(simulate(c, options), Error);
 }
 
+std::string ghz_of(int num_qubits) {
+  std::string body = "qreg q[" + std::to_string(num_qubits) + "];\nh q[0];\n";
+  for (int k = 1; k < num_qubits; ++k)
+    body += "cx q[" + std::to_string(k - 1) + "],q[" + std::to_string(k) + "];\n";
+  return body;
+}
+
 TEST(CliffordRun, is_chosen_for_pauli_noise_by_its_cost) {
-  const std::string ghz =
-      "qreg q[6];\nh q[0];\ncx q[0],q[1];\ncx q[1],q[2];\ncx q[2],q[3];\ncx "
-      "q[3],q[4];\ncx q[4],q[5];\n";
+  const std::string ghz = ghz_of(6);
   const std::string pauli = R"({"channels": [{"after": "all", "channel": "bit_flip", "p": 0.01}]})";
   const Result r = noisy(ghz, pauli, "auto", 1000);
   EXPECT_EQ(r.engine, "stabilizer");
@@ -256,12 +234,9 @@ TEST(CliffordRun, is_chosen_for_pauli_noise_by_its_cost) {
 }
 
 TEST(CliffordRun, a_thousand_noisy_qubits) {
-  std::string body = "qreg q[1000];\nh q[0];\n";
-  for (int k = 1; k < 1000; ++k)
-    body += "cx q[" + std::to_string(k - 1) + "],q[" + std::to_string(k) + "];\n";
   const std::string model =
       R"({"channels": [{"after": ["cx"], "channel": "depolarizing2", "p": 0.0001}]})";
-  const Result r = noisy(body, model, "auto", 20000);
+  const Result r = noisy(ghz_of(1000), model, "auto", 20000);
   EXPECT_EQ(r.engine, "stabilizer");
   // an X or Y on either qubit shows: 12 of the 15 errors
   const double clean = std::pow(1 - 0.0001 * 12 / 15, 999);
@@ -273,10 +248,7 @@ TEST(CliffordRun, a_thousand_noisy_qubits) {
 }
 
 TEST(CliffordRun, five_thousand_entangled_qubits) {
-  std::string body = "qreg q[5000];\nh q[0];\n";
-  for (int k = 1; k < 5000; ++k)
-    body += "cx q[" + std::to_string(k - 1) + "],q[" + std::to_string(k) + "];\n";
-  const Result r = run(body, "auto", 10000);
+  const Result r = run(ghz_of(5000), "auto", 10000);
   ASSERT_EQ(r.counts.size(), 2u);
   EXPECT_EQ(r.counts.begin()->first, std::string(5000, '0'));
   EXPECT_NEAR(static_cast<double>(r.counts.begin()->second), 5000, 500);

@@ -8,7 +8,7 @@
 
 #include "tilewave/simulate/branches.h"
 #include "tilewave/simulate/checkpoint/bytes.h"
-#include "tilewave/simulate/counts.h"
+#include "tilewave/simulate/classical_bits.h"
 #include "tilewave/simulate/program.h"
 #include "tilewave/simulate/run_checks.h"
 #include "tilewave/simulate/simulate.h"

@@ -1,13 +1,9 @@
 // Jumps and assignments: loops, branches, what may be deferred around them, loops that never end.
-#include <gtest/gtest.h>
-
-#include <cmath>
-
 #include "tilewave/base/error.h"
 #include "tilewave/circuit/from_stabilizer.h"
 #include "tilewave/language/stim/text.h"
 #include "tilewave/simulate/program.h"
-#include "tilewave/simulate/simulate.h"
+#include "tilewave/simulate/runs_test.h"
 
 namespace tilewave::simulate {
 namespace {
@@ -19,10 +15,7 @@ using circuit::ClassicalType;
 using circuit::GateId;
 
 Result run(const Circuit& circuit, std::uint64_t shots) {
-  Options options;
-  options.shots = shots;
-  options.seed = 7;
-  return simulate(circuit, options);
+  return simulate(circuit, shots_of(shots, 7));
 }
 
 // bits [first, first + width) op value
@@ -37,8 +30,7 @@ circuit::Condition when(ClassicalExpr expr) { return {0, 0, {}, std::move(expr)}
 
 // Repeats h, measure until the outcome is 0; counts the rounds in three bits behind the outcome.
 Circuit repeat_until_zero() {
-  Circuit c;
-  c.add_qreg("q", 1);
+  Circuit c(1);
   c.add_creg("m", 1);
   c.add_creg("rounds", 3);
   const std::size_t head = c.ops().size();
@@ -65,8 +57,7 @@ TEST(ControlFlow, a_loop_draws_anew_each_time) {
 }
 
 TEST(ControlFlow, else_runs_where_then_does_not) {
-  Circuit c;
-  c.add_qreg("q", 3);
+  Circuit c(3);
   c.add_creg("c", 3);
   c.add_gate(GateId::kH, {0});
   c.add_measure(0, 0);
@@ -90,8 +81,7 @@ TEST(ControlFlow, else_runs_where_then_does_not) {
 }
 
 TEST(ControlFlow, loops_over_constants_need_no_shots) {
-  Circuit c;
-  c.add_qreg("q", 1);
+  Circuit c(1);
   c.add_clbits(4);
   const std::size_t head = c.ops().size();
   c.add_gate(GateId::kRx, {0}, {0.25});
@@ -107,13 +97,11 @@ TEST(ControlFlow, loops_over_constants_need_no_shots) {
 }
 
 TEST(ControlFlow, a_loop_without_end_is_an_error) {
-  Circuit c;
-  c.add_qreg("q", 1);
+  Circuit c(1);
   c.add_creg("c", 1);
   c.set_jump_target(c.add_jump(), 0);
   EXPECT_THROW(run(c, 1), Error);
-  Circuit measuring;
-  measuring.add_qreg("q", 1);
+  Circuit measuring(1);
   measuring.add_creg("c", 1);
   measuring.add_measure(0, 0);
   measuring.set_jump_target(measuring.add_jump(), 0);
@@ -121,8 +109,7 @@ TEST(ControlFlow, a_loop_without_end_is_an_error) {
 }
 
 TEST(ControlFlow, expressions_may_only_read_bits_that_exist) {
-  Circuit c;
-  c.add_qreg("q", 1);
+  Circuit c(1);
   c.add_creg("c", 2);
   EXPECT_THROW(c.add_condition(when(compare(1, 2, ClassicalOp::kEqual, 1))), Error);
   EXPECT_THROW(c.add_assign({1, 2, compare(0, 1, ClassicalOp::kEqual, 1)}), Error);

@@ -10,15 +10,13 @@
 #include "tilewave/base/interrupt.h"
 #include "tilewave/runtime/memory.h"
 #include "tilewave/runtime/threads.h"
-#include "tilewave/simulate/classical_steps.h"
-#include "tilewave/simulate/counts.h"
+#include "tilewave/simulate/classical_bits.h"
 #include "tilewave/simulate/density_program.h"
 #include "tilewave/simulate/initial_state.h"
 #include "tilewave/simulate/make_state.h"
 #include "tilewave/simulate/noisy_engine.h"
 #include "tilewave/simulate/program.h"
 #include "tilewave/simulate/questions.h"
-#include "tilewave/simulate/touched.h"
 #include "tilewave/statevec/density.h"
 
 namespace tilewave::simulate {

@@ -18,7 +18,6 @@
 #include "tilewave/simulate/questions.h"
 #include "tilewave/simulate/run_checks.h"
 #include "tilewave/simulate/simulate.h"
-#include "tilewave/simulate/touched.h"
 #include "tilewave/statevec/state.h"
 
 namespace tilewave::simulate {

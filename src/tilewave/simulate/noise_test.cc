@@ -1,17 +1,12 @@
 // Noisy circuits: the density engine against a dense reference, trajectories against both, the same
 // bytes for any number of threads and of states in memory.
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 #include <random>
 
-#include "tilewave/base/error.h"
 #include "tilewave/base/thrown_test.h"
-#include "tilewave/circuit/noise_model.h"
-#include "tilewave/language/noise/json.h"
 #include "tilewave/simulate/branches.h"
-#include "tilewave/simulate/simulate.h"
+#include "tilewave/simulate/runs_test.h"
 
 namespace tilewave::simulate {
 namespace {
@@ -24,10 +19,6 @@ using circuit::Qubit;
 
 constexpr std::uint32_t kQubits = 3;
 constexpr std::size_t kDim = std::size_t{1} << kQubits;
-
-std::shared_ptr<const circuit::NoiseModel> noise(const std::string& text) {
-  return std::make_shared<circuit::NoiseModel>(language::parse_noise_model(text, "test"));
-}
 
 const std::string kAfterAll = R"("after": "all", "channel": )";
 // Channels as JSON, without braces.
@@ -212,8 +203,7 @@ TEST(Noise, TrajectoriesAgreeWithTheReferenceWithinTheirErrors) {
         std::string key;
         for (std::uint32_t q = kQubits; q-- > 0;) key.push_back(x >> q & 1 ? '1' : '0');
         const double p = rho[x * (kDim + 1)].real(), n = static_cast<double>(options.shots);
-        const auto found = r.counts.find(key);
-        const double count = found == r.counts.end() ? 0 : static_cast<double>(found->second);
+        const double count = count_of(r.counts, key);
         EXPECT_LT(std::abs(count - n * p), 5 * std::sqrt(n * p) + 1) << channel << " " << key;
         total += count;
       }
@@ -241,30 +231,18 @@ TEST(Noise, DynamicCircuitsAgreeBetweenTheEngines) {
       {"before": "measure", "channel": "bit_flip", "p": 0.03},
       {"after": "reset", "channel": "bit_flip", "p": 0.1}],
       "readout": [{"p1_given_0": 0.05, "p0_given_1": 0.1}]})");
-  std::map<std::string, std::uint64_t> counts[2];
-  const std::uint64_t shots = 20000;
-  for (int k = 0; k < 2; ++k) {
-    Options options;
+  Counts counts[2];
+  for (const bool drawn : {false, true}) {
+    Options options = shots_of(20000, drawn ? 12 : 11);
     options.noise = model;
-    options.engine = k ? Engine::kTrajectories : Engine::kDensity;
-    options.shots = shots;
-    options.seed = 11 + static_cast<std::uint64_t>(k);
+    options.engine = drawn ? Engine::kTrajectories : Engine::kDensity;
     options.device = DeviceSet::cpu();
-    counts[k] = simulate(c, options).counts;
+    counts[drawn] = simulate(c, options).counts;
   }
-  double chi = 0;
-  int cells = 0;
-  for (int x = 0; x < 16; ++x) {
-    std::string key;
-    for (int b = 3; b > 0; --b) key.push_back(x >> b & 1 ? '1' : '0');
-    key += x & 1 ? " 1" : " 0";
-    const auto a = static_cast<double>(counts[0][key]), b = static_cast<double>(counts[1][key]);
-    if (a + b == 0) continue;
-    chi += (a - b) * (a - b) / (a + b);
-    ++cells;
-  }
+  for (const auto& [key, count] : counts[1]) counts[0].try_emplace(key, 0);
+  const auto cells = static_cast<double>(counts[0].size());
   EXPECT_GT(cells, 14);
-  EXPECT_LT(chi, cells + 5 * std::sqrt(2.0 * cells));
+  EXPECT_LT(chi_square(counts[0], counts[1]), cells + 5 * std::sqrt(2.0 * cells));
 }
 
 TEST(Noise, ReadoutErrorsAreOfTheMeasuredBits) {
@@ -272,11 +250,9 @@ TEST(Noise, ReadoutErrorsAreOfTheMeasuredBits) {
   c.add_gate(GateId::kX, {1});
   c.add_measure(0, 0);
   c.add_measure(1, 1);
-  Options options;
+  Options options = shots_of(10000, 1);
   options.noise = noise(R"({"readout": [{"qubits": [0], "p1_given_0": 1},
                                         {"qubits": [1], "p0_given_1": 0.25}]})");
-  options.shots = 10000;
-  options.seed = 1;
   options.device = DeviceSet::cpu();
   options.record_shots = true;
   const Result r = simulate(c, options);
@@ -343,26 +319,19 @@ TEST(Noise, ShotsWithEqualErrorsShareAState) {
 
 TEST(Noise, WrongQuestionsAreRefused) {
   const Circuit c = random_circuit(2);
-  const auto error_of = [&](const std::function<void(Options&)>& change) {
+  const auto refuses = [&](std::string_view words, const std::function<void(Options&)>& change) {
     Options options = asking("auto", kChannels[0]);
     change(options);
-    return tilewave::error_of([&] { simulate(c, options); }, ExitCode::kUsage);
+    expect_error([&] { simulate(c, options); }, words, ExitCode::kUsage);
   };
-  EXPECT_NE(error_of([](Options& o) {
-              o.amplitudes = {{0, 1}};
-            }).find("no single state"),
-            std::string::npos);
-  EXPECT_NE(error_of([](Options& o) { o.engine = Engine::kStatevector; }).find("holds no noise"),
-            std::string::npos);
-  EXPECT_NE(
-      error_of([](Options& o) { o.engine = Engine::kStabilizer; }).find("counts and shots only"),
-      std::string::npos);
-  EXPECT_NE(error_of([](Options& o) {
-              o.engine = Engine::kTrajectories;
-              o.noise = nullptr;
-            }).find("for circuits with noise channels"),
-            std::string::npos);
-  EXPECT_EQ(error_of([](Options&) {}), "no error");
+  refuses("no single state", [](Options& o) { o.amplitudes = {{0, 1}}; });
+  refuses("holds no noise", [](Options& o) { o.engine = Engine::kStatevector; });
+  refuses("counts and shots only", [](Options& o) { o.engine = Engine::kStabilizer; });
+  refuses("for circuits with noise channels", [](Options& o) {
+    o.engine = Engine::kTrajectories;
+    o.noise = nullptr;
+  });
+  EXPECT_NO_THROW(simulate(c, asking("auto", kChannels[0])));
 }
 
 }  // namespace

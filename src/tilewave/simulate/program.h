@@ -2,6 +2,7 @@
 // of untouched qubits and conditions on bits that were never written are resolved.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -56,5 +57,14 @@ Program with_typical_angles(const Program& program, circuit::Circuit& storage);
 /// O(operations + classical bits named by conditions). Without `from_zeros` qubits may begin in any
 /// state, so that nothing is known of those that no gate has touched.
 Program prepare(const circuit::Circuit& circuit, bool from_zeros = true);
+
+/// The qubits that some operation changes or reads, in ascending order, and as many others as make
+/// `least` of them. Measurements at the end touch nothing: what they read is 0 unless another
+/// operation did. O(operations + qubits).
+std::vector<circuit::Qubit> touched_qubits(const Program& program, std::uint32_t least = 1);
+
+/// Takes all other qubits out of the program; `storage` holds its circuit then, and is left alone
+/// where every qubit stays.
+void keep_only(Program& program, std::vector<circuit::Qubit> kept, circuit::Circuit& storage);
 
 }  // namespace tilewave::simulate

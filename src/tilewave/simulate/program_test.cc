@@ -1,25 +1,16 @@
 // What preparing a circuit for shots moves to the end, resolves and keeps.
 #include "tilewave/simulate/program.h"
 
-#include <cstdint>
-#include <map>
-#include <string>
-
 #include <gtest/gtest.h>
 
-#include "tilewave/language/qasm2/qasm2.h"
-#include "tilewave/simulate/simulate.h"
+#include "tilewave/simulate/runs_test.h"
 
 namespace tilewave::simulate {
 namespace {
 
-circuit::Circuit circuit_of(const std::string& body) {
-  return language::parse_qasm2("OPENQASM 2.0;\ninclude \"qelib1.inc\";\n" + body, "test");
-}
-
 TEST(Prepare, DefersMeasurementsNothingDependsOn) {
   const auto c =
-      circuit_of("qreg q[3]; creg c[3]; h q[0]; measure q[0]->c[2]; h q[1]; measure q[1]->c[0];");
+      qasm("qreg q[3]; creg c[3]; h q[0]; measure q[0]->c[2]; h q[1]; measure q[1]->c[0];");
   const Program p = prepare(c);
   EXPECT_FALSE(p.dynamic);
   EXPECT_EQ(p.deferred.size(), 2u);
@@ -28,17 +19,16 @@ TEST(Prepare, DefersMeasurementsNothingDependsOn) {
 
 TEST(Prepare, KeepsWhatMatters) {
   const auto reused =
-      circuit_of("qreg q[1]; creg c[2]; h q[0]; measure q[0]->c[0]; h q[0]; measure q[0]->c[1];");
+      qasm("qreg q[1]; creg c[2]; h q[0]; measure q[0]->c[0]; h q[0]; measure q[0]->c[1];");
   EXPECT_TRUE(prepare(reused).dynamic);
-  const auto read =
-      circuit_of("qreg q[2]; creg c[1]; h q[0]; measure q[0]->c[0]; if(c==1) x q[1];");
+  const auto read = qasm("qreg q[2]; creg c[1]; h q[0]; measure q[0]->c[0]; if(c==1) x q[1];");
   EXPECT_TRUE(prepare(read).dynamic);
-  const auto reset = circuit_of("qreg q[1]; h q[0]; reset q[0];");
+  const auto reset = qasm("qreg q[1]; h q[0]; reset q[0];");
   EXPECT_TRUE(prepare(reset).dynamic);
 }
 
 TEST(Prepare, ResolvesWhatIsKnown) {
-  const auto c = circuit_of("qreg q[2]; creg c[2]; reset q[0]; if(c==1) x q[0]; if(c==0) x q[1];");
+  const auto c = qasm("qreg q[2]; creg c[2]; reset q[0]; if(c==1) x q[0]; if(c==0) x q[1];");
   const Program p = prepare(c);
   EXPECT_FALSE(p.dynamic);
   ASSERT_EQ(p.ops.size(), 1u);
@@ -46,12 +36,11 @@ TEST(Prepare, ResolvesWhatIsKnown) {
 }
 
 TEST(Prepare, DropsOverwrittenMeasurements) {
-  const auto c =
-      circuit_of("qreg q[2]; creg c[1]; x q[0]; measure q[0]->c[0]; measure q[1]->c[0];");
+  const auto c = qasm("qreg q[2]; creg c[1]; x q[0]; measure q[0]->c[0]; measure q[1]->c[0];");
   EXPECT_EQ(prepare(c).deferred.size(), 1u);
   Options options;
   options.shots = 10;
-  EXPECT_EQ(simulate(c, options).counts, (std::map<std::string, std::uint64_t>{{"0", 10}}));
+  EXPECT_EQ(simulate(c, options).counts, (Counts{{"0", 10}}));
 }
 
 }  // namespace

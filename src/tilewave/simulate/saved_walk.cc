@@ -1,11 +1,15 @@
 #include "tilewave/simulate/saved_walk.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <utility>
 
+#include "tilewave/base/error.h"
+#include "tilewave/simulate/agreement.h"
 #include "tilewave/simulate/checkpoint/plan_bytes.h"
+#include "tilewave/simulate/checkpoint/record_kind.h"
 
 namespace tilewave::simulate {
 
@@ -129,6 +133,36 @@ RunHeader get_header(ByteReader& in) {
   RunHeader header;
   header_fields(in, header);
   return header;
+}
+
+ResumedRun::ResumedRun(const std::string& folder) : saved(folder), rest(saved.record(), folder) {
+  need_kind(rest, RecordKind::kRun);
+  header = get_header(rest);
+}
+
+std::unique_ptr<ResumedRun> open_resumed(const circuit::Circuit& circuit, const Options& options) {
+  const std::string& folder = options.checkpoint.resume;
+  if (folder.empty()) return nullptr;
+  std::error_code ignored;
+  const bool is_there = std::filesystem::exists(folder + "/checkpoint", ignored);
+  if (!options.distribution.agreed(is_there) && folder == options.checkpoint.folder) return nullptr;
+  auto run = std::make_unique<ResumedRun>(folder);
+  const auto& processes = options.distribution.processes;
+  std::string id = run->saved.id();
+  if (processes) processes->broadcast(id.data(), id.size(), 0);
+  if (id != run->saved.id()) {
+    throw Error(ExitCode::kInput,
+                folder + ": rank " + std::to_string(processes->rank()) +
+                    " sees another checkpoint there than rank 0: all processes need one folder");
+  }
+  const std::string difference = difference_of(run->header.asked, asked_of(circuit, options));
+  if (!difference.empty()) {
+    throw Error(
+        ExitCode::kUsage,
+        folder + ": the checkpoint is of another " + difference +
+            " (what is left of its run would not fit): start it with the same files and flags");
+  }
+  return run;
 }
 
 }  // namespace tilewave::simulate

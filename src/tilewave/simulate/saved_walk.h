@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "tilewave/simulate/branch.h"
 #include "tilewave/simulate/checkpoint/bytes.h"
 #include "tilewave/simulate/checkpoint/folder.h"
+#include "tilewave/simulate/simulate.h"
 #include "tilewave/simulate/snapshot.h"
 #include "tilewave/statevec/plan/plan.h"
 #include "tilewave/statevec/plan/planner.h"
@@ -80,5 +82,18 @@ struct RunHeader {
 
 void put_header(ByteWriter& out, const RunHeader& header);
 RunHeader get_header(ByteReader& in);
+
+/// A run that goes on: its checkpoint, compared with what it is asked now.
+struct ResumedRun {
+  explicit ResumedRun(const std::string& folder);
+  SavedRun saved;
+  ByteReader rest;  // of its record: the answers and the walk
+  RunHeader header;
+};
+
+/// The run that options.checkpoint.resume names; null where it names none, or the folder for new
+/// checkpoints while that is still empty. Throws Error(kInput) for a damaged checkpoint, Error(kUsage)
+/// for one of another version, circuit, precision, engine, noise model, shots, seed or questions.
+std::unique_ptr<ResumedRun> open_resumed(const circuit::Circuit& circuit, const Options& options);
 
 }  // namespace tilewave::simulate

@@ -66,18 +66,14 @@ TEST(Session, plans_are_found_by_all_that_they_depend_on) {
   for (circuit::Qubit q = 0; q < 10; ++q)
     other.add_gate(circuit::GateId::kRx, {q}, {q == 7 ? 0.71 : 0.1 * q});
   EXPECT_TRUE(differs(other, options)) << "another angle";
-  statevec::PlanOptions o = options;
-  o.precision = statevec::Precision::kSingle;
-  EXPECT_TRUE(differs(c, o));
-  o = options;
-  o.from_zeros = false;
-  EXPECT_TRUE(differs(c, o));
-  o = options;
-  o.cost.tile_qubits = 7;
-  EXPECT_TRUE(differs(c, o));
-  o = options;
-  o.restore_layout = true;
-  EXPECT_TRUE(differs(c, o));
+  for (int change = 0; change < 4; ++change) {
+    statevec::PlanOptions o = options;
+    if (change == 0) o.precision = statevec::Precision::kSingle;
+    if (change == 1) o.from_zeros = false;
+    if (change == 2) o.cost.tile_qubits = 7;
+    if (change == 3) o.restore_layout = true;
+    EXPECT_TRUE(differs(c, o)) << change;
+  }
   EXPECT_NE(session.plan(c, c.ops().first(9), options), session.plan(c, c.ops(), options));
 }
 

@@ -4,59 +4,33 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
 #include <gtest/gtest.h>
 
-#include "tilewave/base/error.h"
 #include "tilewave/base/philox.h"
-#include "tilewave/language/qasm2/qasm2.h"
+#include "tilewave/base/thrown_test.h"
 #include "tilewave/simulate/branches.h"
 #include "tilewave/simulate/make_state.h"
 #include "tilewave/simulate/program.h"
+#include "tilewave/simulate/runs_test.h"
 #include "tilewave/statevec/testing/reference.h"
 
 namespace tilewave::simulate {
 namespace {
 
-using Counts = std::map<std::string, std::uint64_t>;
-
-circuit::Circuit qasm(const std::string& body) {
-  return language::parse_qasm2("OPENQASM 2.0;\ninclude \"qelib1.inc\";\n" + body, "test");
-}
-
 Result run(const std::string& body, std::uint64_t shots, std::uint64_t seed = 1,
            int num_threads = 0) {
-  Options options;
-  options.shots = shots;
-  options.seed = seed;
+  Options options = shots_of(shots, seed);
   options.num_threads = num_threads;
   return simulate(qasm(body), options);
 }
 
-std::uint64_t total(const Counts& counts) {
-  std::uint64_t sum = 0;
-  for (const auto& [key, count] : counts) sum += count;
-  return sum;
-}
-
-// |count - shots p| within six standard deviations.
-void expect_share(const Counts& counts, const std::string& key, double p) {
-  const double shots = static_cast<double>(total(counts));
-  const auto found = counts.find(key);
-  const double count = found == counts.end() ? 0 : static_cast<double>(found->second);
-  EXPECT_NEAR(count, shots * p, 6 * std::sqrt(shots * p * (1 - p)) + 1e-9) << key;
-}
-
-ExitCode code_of(const std::function<void()>& f, const std::string& words) {
-  try {
-    f();
-  } catch (const Error& e) {
-    EXPECT_NE(std::string(e.what()).find(words), std::string::npos) << e.what();
-    return e.code();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return ExitCode::kOk;
+// How many shots have a 1 at this place of their keys.
+double ones_at(const Counts& counts, std::size_t place) {
+  double ones = 0;
+  for (const auto& [key, count] : counts)
+    ones += key[place] == '1' ? static_cast<double>(count) : 0;
+  return ones;
 }
 
 constexpr const char* kTeleport =
@@ -68,17 +42,12 @@ constexpr const char* kTeleport =
 // Where passes get small tiles: X that waits for the end of the circuit must stay with them.
 TEST(Simulate, shots_of_large_registers_have_the_marginals_of_the_state) {
   for (const auto precision : {statevec::Precision::kDouble, statevec::Precision::kSingle}) {
-    Options options;
-    options.shots = 1000;
-    options.seed = 1;
+    Options options = shots_of(1000, 1);
     options.precision = precision;
     options.probabilities = true;
     const Result r = simulate(qasm("qreg q[22]; ry(2) q[10]; ry(2) q[0];"), options);
     const double p = std::sin(1.0) * std::sin(1.0);
-    double ones = 0;
-    for (const auto& [key, count] : r.counts)
-      ones += key[21 - 10] == '1' ? static_cast<double>(count) : 0;
-    EXPECT_NEAR(ones / 1000, p, 6 * std::sqrt(p * (1 - p) / 1000));
+    EXPECT_NEAR(ones_at(r.counts, 21 - 10) / 1000, p, 6 * std::sqrt(p * (1 - p) / 1000));
     EXPECT_NEAR(r.probabilities[10], p, 1e-6);
     EXPECT_GT(r.shot_deviation, 0);
     EXPECT_LT(r.shot_deviation, 6);
@@ -114,16 +83,9 @@ TEST(Branches, a_fourier_transform_that_measures_as_it_goes_has_the_same_distrib
   constexpr std::uint64_t kShots = 4000;
   const Result r = run(registers + gates + dynamic, kShots, 5);
   EXPECT_GT(r.num_branches, 100u);
-  std::vector<double> ones(kWidth);
-  for (const auto& [key, count] : r.counts) {  // c0 was declared last: leftmost
-    for (int q = 0; q < kWidth; ++q)
-      ones[static_cast<std::size_t>(q)] +=
-          key[static_cast<std::size_t>(2 * q)] == '1' ? static_cast<double>(count) : 0;
-  }
-  for (int q = 0; q < kWidth; ++q) {
-    const double p = right.probabilities[static_cast<std::size_t>(q)];
-    EXPECT_NEAR(ones[static_cast<std::size_t>(q)] / kShots, p,
-                6 * std::sqrt(p * (1 - p) / kShots) + 1e-3)
+  for (std::size_t q = 0; q < kWidth; ++q) {  // c0 was declared last: leftmost
+    const double p = right.probabilities[q];
+    EXPECT_NEAR(ones_at(r.counts, 2 * q) / kShots, p, 6 * std::sqrt(p * (1 - p) / kShots) + 1e-3)
         << "qubit " << q;
   }
 }
@@ -174,12 +136,8 @@ TEST(Simulate, AnswersEveryQuestion) {
 TEST(Branches, TeleportationCostsFour) {
   const Result r = run(kTeleport, 100000);
   EXPECT_EQ(r.num_branches, 4u);
-  double ones = 0;
-  for (const auto& [key, count] : r.counts) {
-    if (key[0] == '1') ones += static_cast<double>(count);
-  }
   const double p = std::pow(std::sin(0.4), 2);
-  EXPECT_NEAR(ones, 100000 * p, 6 * std::sqrt(100000 * p * (1 - p)));
+  EXPECT_NEAR(ones_at(r.counts, 0), 100000 * p, 6 * std::sqrt(100000 * p * (1 - p)));
 }
 
 TEST(Branches, CoinsInARowStayBounded) {
@@ -189,13 +147,7 @@ TEST(Branches, CoinsInARowStayBounded) {
   EXPECT_EQ(total(r.counts), 10000u);
   EXPECT_GT(r.counts.size(), 9900u);
   EXPECT_LE(r.num_branches, 10000u);
-  for (std::size_t bit = 0; bit < 30; ++bit) {
-    double ones = 0;
-    for (const auto& [key, count] : r.counts) {
-      if (key[bit] == '1') ones += static_cast<double>(count);
-    }
-    EXPECT_NEAR(ones, 5000, 300) << bit;
-  }
+  for (std::size_t bit = 0; bit < 30; ++bit) EXPECT_NEAR(ones_at(r.counts, bit), 5000, 300) << bit;
 }
 
 TEST(Branches, ResetForgets) {
@@ -230,9 +182,7 @@ TEST(Branches, RepeatedMeasurementAgrees) {
 }
 
 TEST(Branches, AveragesOverShots) {
-  Options o;
-  o.shots = 20000;
-  o.seed = 4;
+  Options o = shots_of(20000, 4);
   o.probabilities = true;
   o.observables = {{1.0, 0, 0b10}};
   const Result r =
@@ -258,32 +208,15 @@ std::string random_dynamic(std::uint64_t seed, int num_qubits, int num_steps) {
     if (draw(2, 4) == 0)
       body +=
           "if(" + std::string(draw(3, 2) ? "c" : "d") + "==" + std::to_string(draw(4, 4)) + ") ";
-    switch (draw(5, 8)) {
-      case 0:
-        body += "h " + a + ";";
-        break;
-      case 1:
-        body += "u3(0.3,1.1,-0.4) " + a + ";";
-        break;
-      case 2:
-        body += "cx " + a + "," + b + ";";
-        break;
-      case 3:
-        body += "cu1(0.7) " + a + "," + b + ";";
-        break;
-      case 4:
-        body += "reset " + a + ";";
-        break;
-      case 5:
-        body += "ry(0.9) " + a + ";";
-        break;
-      case 6:
-        body += "measure " + a + "->c[" + std::to_string(draw(6, 4)) + "];";
-        break;
-      default:
-        body += "measure " + a + "->d[" + std::to_string(draw(6, 3)) + "];";
-        break;
-    }
+    const std::string steps[] = {"h " + a,
+                                 "u3(0.3,1.1,-0.4) " + a,
+                                 "cx " + a + "," + b,
+                                 "cu1(0.7) " + a + "," + b,
+                                 "reset " + a,
+                                 "ry(0.9) " + a,
+                                 "measure " + a + "->c[" + std::to_string(draw(6, 4)) + "]",
+                                 "measure " + a + "->d[" + std::to_string(draw(6, 3)) + "]"};
+    body += steps[draw(5, 8)] + ";";
   }
   return body;
 }
@@ -421,41 +354,37 @@ TEST(Branches, GroupingGivesWhatSingleShotsGive) {
 
 TEST(Refuses, WhatDoesNotFitBeforeAllocating) {
   Options o;
-  EXPECT_EQ(code_of([&] { simulate(qasm("qreg q[40]; h q;"), o); }, "16.0 TiB"),
-            ExitCode::kResources);
-  EXPECT_EQ(code_of([&] { simulate(qasm("qreg q[400]; h q;"), o); }, "cannot place 400 qubits"),
-            ExitCode::kResources);
+  expect_error([&] { simulate(qasm("qreg q[40]; h q;"), o); }, "16.0 TiB", ExitCode::kResources);
+  expect_error([&] { simulate(qasm("qreg q[400]; h q;"), o); }, "cannot place 400 qubits",
+               ExitCode::kResources);
   // single precision is advised where it helps
   const std::uint64_t gib = std::uint64_t{1} << 30;
-  EXPECT_EQ(code_of([&] { check_memory(30, statevec::Precision::kDouble, 1, 12 * gib); },
-                    "use --precision single (8.0"),
-            ExitCode::kResources);
-  EXPECT_EQ(code_of([&] { check_memory(32, statevec::Precision::kDouble, 1, 12 * gib); },
-                    "use at most 29 qubits (one more with --precision single)"),
-            ExitCode::kResources);
-  EXPECT_EQ(code_of([] { check_memory(10, statevec::Precision::kSingle, 1, 100); }, "available"),
-            ExitCode::kResources);
+  expect_error([&] { check_memory(30, statevec::Precision::kDouble, 1, 12 * gib); },
+               "use --precision single (8.0", ExitCode::kResources);
+  expect_error([&] { check_memory(32, statevec::Precision::kDouble, 1, 12 * gib); },
+               "use at most 29 qubits (one more with --precision single)", ExitCode::kResources);
+  expect_error([] { check_memory(10, statevec::Precision::kSingle, 1, 100); }, "available",
+               ExitCode::kResources);
 }
 
 TEST(Refuses, QuestionsWithoutAnAnswer) {
   Options o;
   o.amplitudes = {{4, 1}};
-  EXPECT_EQ(code_of([&] { simulate(qasm("qreg q[2];"), o); }, "indices 0 to 3"), ExitCode::kUsage);
+  expect_error([&] { simulate(qasm("qreg q[2];"), o); }, "indices 0 to 3", ExitCode::kUsage);
   o.amplitudes = {{~std::uint64_t{0}, 2}};
-  EXPECT_EQ(code_of([&] { simulate(qasm("qreg q[2];"), o); }, "indices 0 to 3"), ExitCode::kUsage);
+  expect_error([&] { simulate(qasm("qreg q[2];"), o); }, "indices 0 to 3", ExitCode::kUsage);
   o.amplitudes.clear();
   o.probabilities = true;
   o.probability_qubits = {2};
-  EXPECT_EQ(code_of([&] { simulate(qasm("qreg q[2];"), o); }, "qubit 2"), ExitCode::kUsage);
+  expect_error([&] { simulate(qasm("qreg q[2];"), o); }, "qubit 2", ExitCode::kUsage);
   o = {};
   o.amplitudes = {{0, 1}};
   o.shots = 2;
-  EXPECT_EQ(code_of([&] { simulate(qasm(kTeleport), o); }, "--shots 1"), ExitCode::kUsage);
+  expect_error([&] { simulate(qasm(kTeleport), o); }, "--shots 1", ExitCode::kUsage);
   o = {};
-  EXPECT_EQ(code_of([&] { simulate(qasm(kTeleport), o); }, "--shots N"), ExitCode::kUsage);
+  expect_error([&] { simulate(qasm(kTeleport), o); }, "--shots N", ExitCode::kUsage);
   o.device = DeviceSet::cpu_and_cuda({0});
-  EXPECT_EQ(code_of([&] { simulate(qasm("qreg q[2];"), o); }, "only rasters and maps"),
-            ExitCode::kUsage);
+  expect_error([&] { simulate(qasm("qreg q[2];"), o); }, "only rasters and maps", ExitCode::kUsage);
 }
 
 // Measurements, resets and conditions in the middle: the ranks of a state change no shot and no
@@ -466,9 +395,7 @@ TEST(Simulate, any_number_of_ranks_gives_the_same_counts) {
       "c[0]; if(c==1) ry(0.3) q[1]; cx q[5],q[0]; h q[4]; reset q[4]; ry(1.1) q[4]; cx q[4],q[5]; "
       "measure q[0] -> c[1]; if(c==3) x q[3]; h q[3]; h q[5]; measure q -> c;";
   for (const std::uint64_t shots : {1u, 2000u}) {
-    Options options;
-    options.shots = shots;
-    options.seed = 5;
+    Options options = shots_of(shots, 5);
     options.probabilities = true;
     const Result one = simulate(qasm(body), options);
     for (const int ranks : {2, 4, 8}) {
@@ -482,11 +409,20 @@ TEST(Simulate, any_number_of_ranks_gives_the_same_counts) {
   }
 }
 
+TEST(DryRun, PlansWithoutAState) {
+  Options o;
+  o.dry_run = true;
+  const Result r = simulate(qasm("qreg q[40]; h q; cx q[0],q[39];"), o);
+  EXPECT_GT(r.plan.passes, 0u);
+  EXPECT_GT(r.memory_bytes, std::uint64_t{1} << 44);
+  EXPECT_FALSE(r.plan.text.empty());
+}
+
 TEST(Simulate, ranks_need_a_power_of_two) {
   Options options;
   options.distribution.num_logical_ranks = 6;
-  EXPECT_EQ(code_of([&] { simulate(qasm("qreg q[5]; h q;"), options); }, "power of two"),
-            ExitCode::kUsage);
+  expect_error([&] { simulate(qasm("qreg q[5]; h q;"), options); }, "power of two",
+               ExitCode::kUsage);
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "tilewave/base/philox.h"
-#include "tilewave/simulate/classical_steps.h"
+#include "tilewave/simulate/classical_bits.h"
 
 namespace tilewave::simulate {
 namespace {

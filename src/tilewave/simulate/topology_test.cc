@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <fstream>
 
-#include "tilewave/base/error.h"
 #include "tilewave/base/thrown_test.h"
 #include "tilewave/circuit/families.h"
 #include "tilewave/statevec/plan/planner.h"

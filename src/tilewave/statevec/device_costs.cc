@@ -30,7 +30,8 @@ rates::QuestionRates cuda_question_rates(const std::string& device_name, Precisi
   const auto list = tile::device_number_list();
   auto file = rates::find(rates::Kind::kCuda, device_name, list);
   if (!file) file = rates::shipped(rates::Kind::kCuda, device_name, list);
-  return file ? tile::device_numbers(file->of(precision)).questions : rates::QuestionRates{};
+  return file ? rates::from_flat<tile::DeviceNumbers>(file->of(precision)).questions
+              : rates::QuestionRates{};
 }
 
 }  // namespace tilewave::statevec

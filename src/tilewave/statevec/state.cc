@@ -1,6 +1,7 @@
 #include "tilewave/statevec/state.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <typeinfo>
 
@@ -59,6 +60,30 @@ void State::check_strings(const circuit::PauliSum& sum) const {
   }
 }
 
+void State::check_joint(std::span<const circuit::Qubit> qubits) const {
+  const std::string k = std::to_string(qubits.size());
+  if (qubits.size() > 24)
+    throw Error(ExitCode::kUsage, "joint probabilities of " + k + " qubits have 2^" + k +
+                                      " outcomes: ask for at most 24 qubits, or draw shots");
+  for (const circuit::Qubit q : qubits) {
+    if (static_cast<int>(q) >= num_qubits_)
+      throw Error(ExitCode::kUsage, "qubit " + std::to_string(q) + " is out of range");
+  }
+}
+
+void State::check_index(std::uint64_t index) const {
+  if (index < num_amplitudes()) return;
+  throw Error(ExitCode::kUsage, "amplitude " + std::to_string(index) +
+                                    " is out of range: the state has 2^" +
+                                    std::to_string(num_qubits_) + " amplitudes");
+}
+
+void State::check_drawable(double norm) {
+  if (!(norm > 0) || !std::isfinite(norm))
+    throw Error(ExitCode::kVerification,
+                "cannot draw shots: the norm of the state is " + std::to_string(norm));
+}
+
 void State::restore_layout() {
   if (!layout_.is_identity(num_qubits_)) {
     PlanOptions options = plan_options();
@@ -66,6 +91,17 @@ void State::restore_layout() {
     run(make_plan(circuit::Circuit(static_cast<std::uint32_t>(num_qubits_)), {}, options));
   }
   materialize();
+}
+
+void State::for_each_block(
+    const std::function<void(std::uint64_t first, std::span<const cplx>)>& f) {
+  restore_layout();
+  constexpr std::uint64_t kBlock = std::uint64_t{1} << 18;
+  std::vector<cplx> block(std::min(kBlock, num_amplitudes()));
+  for (std::uint64_t first = 0; first < num_amplitudes(); first += block.size()) {
+    read_local(first, block);
+    f(first, block);
+  }
 }
 
 void State::update_blocks(const std::function<void(std::uint64_t first, std::span<cplx>)>& f) {

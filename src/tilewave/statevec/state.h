@@ -31,7 +31,7 @@ struct StepTime {
   double measured_s = 0;
   double bytes = 0;
   /// Where RunObserver::wants_terms: what the engine's rates are multiplied by for this prediction, in
-  /// the order of their list (rates/numbers.h); empty where the step is not made of them.
+  /// the order of their list (rates/rates_file.h); empty where the step is not made of them.
   std::vector<double> terms = {};
 };
 
@@ -161,7 +161,7 @@ class State {
   /// All amplitudes in order of basis states, in blocks: f(first basis state, amplitudes). Restores
   /// the layout.
   virtual void for_each_block(
-      const std::function<void(std::uint64_t first, std::span<const cplx>)>& f) = 0;
+      const std::function<void(std::uint64_t first, std::span<const cplx>)>& f);
   /// Rewrites all amplitudes, in blocks in order of basis states: f(first basis state, amplitudes)
   /// may change them and may be called for several blocks at once. Restores the layout. States
   /// that are not in host memory travel through it, block by block.
@@ -248,6 +248,12 @@ class State {
   void check_plan(const Plan& plan) const;
   /// Throws Error(kUsage) for a string on a qubit that the state does not have.
   void check_strings(const circuit::PauliSum& sum) const;
+  /// ... for qubits that it does not have, or more than joint_probabilities() answers for; for an
+  /// amplitude that it does not have.
+  void check_joint(std::span<const circuit::Qubit> qubits) const;
+  void check_index(std::uint64_t index) const;
+  /// Throws Error(kVerification) for a norm that no shots can be drawn by.
+  static void check_drawable(double norm);
   /// Norms and probabilities that are kept until the state changes.
   virtual void forget_answers() {}
   int num_qubits_;

@@ -128,21 +128,16 @@ void check(const EntropyOptions& o, std::int64_t width, std::int64_t height) {
 }  // namespace
 
 const char* algorithm_name(EntropyAlgorithm algorithm) {
-  switch (algorithm) {
-    case EntropyAlgorithm::kAuto:
-      return "auto";
-    case EntropyAlgorithm::kNaive:
-      return "naive";
-    case EntropyAlgorithm::kNibble:
-      return "nibble";
-    case EntropyAlgorithm::kPlane:
-      return "plane";
-    case EntropyAlgorithm::kSliding:
-      return "sliding";
-    case EntropyAlgorithm::kColumn:
-      return "column";
-  }
-  return "unknown";
+  static constexpr const char* kNames[] = {"auto", "naive", "nibble", "plane", "sliding", "column"};
+  return kNames[static_cast<int>(algorithm)];
+}
+
+std::optional<Border> border_named(std::string_view name) {
+  static constexpr std::string_view kNames[] = {"crop",     "reflect", "nearest",
+                                                "constant", "valid",   "study2020"};
+  const auto* const at = std::find(std::begin(kNames), std::end(kNames), name);
+  if (at == std::end(kNames)) return std::nullopt;
+  return static_cast<Border>(at - std::begin(kNames));
 }
 
 EntropyPlan::EntropyPlan(const EntropyOptions& options, std::int64_t width, std::int64_t height)

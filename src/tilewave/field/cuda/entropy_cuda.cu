@@ -11,7 +11,9 @@
 #include "tilewave/base/error.h"
 #include "tilewave/field/cuda/device_buffer.cuh"
 #include "tilewave/field/cuda/entropy_cuda.h"
-#include "tilewave/field/cuda/entropy_kernels.cuh"
+#include "tilewave/field/cuda/entropy_packed.cuh"
+#include "tilewave/field/cuda/entropy_rolling.cuh"
+#include "tilewave/field/cuda/entropy_sliding.cuh"
 #include "tilewave/runtime/cuda/driver.h"
 
 namespace tilewave::field {

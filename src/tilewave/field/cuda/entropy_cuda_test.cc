@@ -1,6 +1,5 @@
 // The device against the CPU, bit for bit; skipped where there is no device.
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 #include <random>
 #include <string>
@@ -8,21 +7,12 @@
 #include "gtest/gtest.h"
 #include "tilewave/base/error.h"
 #include "tilewave/field/cuda/entropy_cuda.h"
-#include "tilewave/field/entropy.h"
+#include "tilewave/field/rasters_test.h"
 #include "tilewave/field/run/entropy_runner.h"
 #include "tilewave/runtime/machine.h"
 
 namespace tilewave::field {
 namespace {
-
-// Bits, with every NaN equal.
-bool same(const std::vector<float>& a, const std::vector<float>& b) {
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    const bool both_nan = a[i] != a[i] && b[i] != b[i];
-    if (!both_nan && std::memcmp(&a[i], &b[i], sizeof(float)) != 0) return false;
-  }
-  return true;
-}
 
 struct Case {
   std::int64_t width, height;
@@ -49,16 +39,16 @@ void check(const Case& c) {
     EXPECT_THROW(EntropyCuda(plan, 0), Error) << c.levels << " levels";
     return;
   }
-  const CodeRows<Code> rows{codes.data(), c.width, c.width, c.height, 0, c.height};
-  std::vector<float> cpu(codes.size()), cuda(codes.size());
-  entropy_cpu(plan, rows, 0, c.height, cpu.data(), c.width);
+  const CodeRows<Code> rows = all_rows(codes.data(), c.width, c.height);
+  const std::vector<float> cpu = entropy_of(codes, c.width, o);
+  std::vector<float> cuda(codes.size());
   EntropyCuda device(plan, 0);
   const std::string what = device.explain() + " " + std::to_string(c.width) + "x" +
                            std::to_string(c.height) + " border " +
                            std::to_string(static_cast<int>(c.border)) + " invalid " +
                            std::to_string(c.share_invalid);
   device.run(rows, {0, c.width, 0, c.height}, cuda.data(), c.width);
-  EXPECT_TRUE(same(cpu, cuda)) << what;
+  EXPECT_TRUE(same_bits(cpu, cuda)) << what;
   // in pieces, whose edges are nowhere special
   std::fill(cuda.begin(), cuda.end(), -1.0f);
   const std::int64_t cut_x = c.width / 3, cut_y = 2 * c.height / 3;
@@ -66,7 +56,7 @@ void check(const Case& c) {
                           Region{0, c.width, cut_y, c.height}}) {
     device.run(rows, r, cuda.data() + r.y_begin * c.width + r.x_begin, c.width);
   }
-  EXPECT_TRUE(same(cpu, cuda)) << what << " in pieces";
+  EXPECT_TRUE(same_bits(cpu, cuda)) << what << " in pieces";
   // on every device, and shared with the CPU
   std::vector<int> all(static_cast<std::size_t>(num_cuda_devices()));
   std::iota(all.begin(), all.end(), 0);
@@ -74,7 +64,7 @@ void check(const Case& c) {
     EntropyRunner runner(plan, set);
     std::fill(cuda.begin(), cuda.end(), -1.0f);
     runner.run(rows, {0, c.width, 0, c.height}, cuda.data(), c.width);
-    EXPECT_TRUE(same(cpu, cuda)) << runner.explain() << " " << what;
+    EXPECT_TRUE(same_bits(cpu, cuda)) << runner.explain() << " " << what;
   }
 }
 

@@ -1,5 +1,4 @@
-// The driver and NVRTC through dlopen: only the calls needed, with the signatures of their public
-// interfaces. Machine code is kept by its source, loaded kernels by source and device, so that a
+// The driver through dlopen: only the calls needed, with the signatures of their public interfaces. Machine code is kept by its source, loaded kernels by source and device, so that a
 // call with an expression of before compiles nothing.
 #include "tilewave/field/jit/map_cuda.h"
 
@@ -7,43 +6,19 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "tilewave/base/error.h"
 #include "tilewave/field/jit/recent.h"
 #include "tilewave/runtime/library_places.h"
+#include "tilewave/runtime/nvrtc.h"
 
 namespace tilewave::field {
 namespace {
 
 using Address = unsigned long long;  // CUdeviceptr
-
-class Library {
- public:
-  Library(const std::vector<std::string>& files, const char* what, const char* advice)
-      : what_(what) {
-    std::string why;
-    handle_ = runtime::open_first(files, &why);
-    if (handle_ == nullptr)
-      throw Error(ExitCode::kResources,
-                  std::string(what) + " cannot be loaded (" + why + "): " + advice);
-  }
-  /// Leaves the function null where the library lacks it.
-  template <class F>
-  void find(F& function, const char* name) const {
-    function = reinterpret_cast<F>(dlsym(handle_, name));
-  }
-  template <class F>
-  void get(F& function, const char* name) const {
-    function = reinterpret_cast<F>(dlsym(handle_, name));
-    if (function == nullptr)
-      throw Error(ExitCode::kResources, std::string(what_) + " lacks " + name + ": update it");
-  }
-
- private:
-  void* handle_ = nullptr;  // kept: contexts may outlive us
-  const char* what_;
-};
 
 // CUlaunchAttribute and CUlaunchConfig.
 struct LaunchAttribute {
@@ -62,44 +37,46 @@ struct LaunchConfig {
 };
 constexpr int kStreamSerialization = 6;  // programmatic: CU_LAUNCH_ATTRIBUTE_...
 
-struct Driver {
-  int (*init)(unsigned);
-  int (*device_get)(int*, int);
-  int (*attribute)(int*, int, int);
-  int (*retain)(void**, int);
-  int (*release)(int);
-  int (*set_current)(void*);
-  int (*load)(void**, const void*);
-  int (*unload)(void*);
-  int (*function)(void**, void*, const char*);
-  int (*alloc)(Address*, std::size_t);
-  int (*free_memory)(Address);
-  int (*to_device)(Address, const void*, std::size_t);
-  int (*to_host)(void*, Address, std::size_t);
-  int (*launch)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*,
-                void**, void**);
-  int (*error_string)(int, const char**);
-  int (*launch_extended)(const LaunchConfig*, void*, void**, void**) = nullptr;  // may be missing
+// A function of the driver, of the type that it is stored as.
+struct Symbol {
+  void* at;
+  template <class F>
+  operator F*() const {
+    return reinterpret_cast<F*>(at);
+  }
+};
 
-  Driver() {
-    const Library lib({"libcuda.so.1", "libcuda.so"}, "the CUDA driver",
-                      "use --device cpu, or install the driver");
-    lib.get(init, "cuInit");
-    lib.get(device_get, "cuDeviceGet");
-    lib.get(attribute, "cuDeviceGetAttribute");
-    lib.get(retain, "cuDevicePrimaryCtxRetain");
-    lib.get(release, "cuDevicePrimaryCtxRelease_v2");
-    lib.get(set_current, "cuCtxSetCurrent");
-    lib.get(load, "cuModuleLoadData");
-    lib.get(unload, "cuModuleUnload");
-    lib.get(function, "cuModuleGetFunction");
-    lib.get(alloc, "cuMemAlloc_v2");
-    lib.get(free_memory, "cuMemFree_v2");
-    lib.get(to_device, "cuMemcpyHtoD_v2");
-    lib.get(to_host, "cuMemcpyDtoH_v2");
-    lib.get(launch, "cuLaunchKernel");
-    lib.get(error_string, "cuGetErrorString");
-    lib.find(launch_extended, "cuLaunchKernelEx");
+struct Driver {
+  void* const library = open();  // kept: contexts may outlive us
+  int (*init)(unsigned) = need("cuInit");
+  int (*device_get)(int*, int) = need("cuDeviceGet");
+  int (*attribute)(int*, int, int) = need("cuDeviceGetAttribute");
+  int (*retain)(void**, int) = need("cuDevicePrimaryCtxRetain");
+  int (*release)(int) = need("cuDevicePrimaryCtxRelease_v2");
+  int (*set_current)(void*) = need("cuCtxSetCurrent");
+  int (*load)(void**, const void*) = need("cuModuleLoadData");
+  int (*unload)(void*) = need("cuModuleUnload");
+  int (*function)(void**, void*, const char*) = need("cuModuleGetFunction");
+  int (*alloc)(Address*, std::size_t) = need("cuMemAlloc_v2");
+  int (*free_memory)(Address) = need("cuMemFree_v2");
+  int (*to_device)(Address, const void*, std::size_t) = need("cuMemcpyHtoD_v2");
+  int (*to_host)(void*, Address, std::size_t) = need("cuMemcpyDtoH_v2");
+  int (*launch)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*,
+                void**, void**) = need("cuLaunchKernel");
+  int (*error_string)(int, const char**) = need("cuGetErrorString");
+  int (*launch_extended)(const LaunchConfig*, void*, void**,
+                         void**) = Symbol{dlsym(library, "cuLaunchKernelEx")};  // may be missing
+
+  static void* open() {
+    std::string why;
+    void* const library = runtime::open_first({"libcuda.so.1", "libcuda.so"}, &why);
+    if (library != nullptr) return library;
+    throw Error(ExitCode::kResources, "the CUDA driver cannot be loaded (" + why +
+                                          "): use --device cpu, or install the driver");
+  }
+  Symbol need(const char* name) const {
+    if (void* const at = dlsym(library, name)) return {at};
+    throw Error(ExitCode::kResources, std::string("the CUDA driver lacks ") + name + ": update it");
   }
 
   static const Driver& get() {
@@ -117,53 +94,27 @@ struct Driver {
 };
 
 // Source to machine code.
-std::vector<char> compile(const std::string& source, int major, int minor) {
-  const Library lib(runtime::nvrtc_places({13, 12}), "the CUDA run-time compiler NVRTC",
-                    "maps on a device need it: use --device cpu, or install it (pip install "
+std::string compile(const std::string& source, int major, int minor) {
+  std::string why;
+  const auto* const nvrtc = runtime::cuda::Nvrtc::load({13, 12}, &why);
+  if (nvrtc == nullptr) {
+    throw Error(ExitCode::kResources,
+                "the CUDA run-time compiler NVRTC cannot be loaded (" + why +
+                    "): maps on a device need it: use --device cpu, or install it (pip install "
                     "nvidia-cuda-nvrtc, or the CUDA toolkit)");
-  int (*create)(void**, const char*, const char*, int, const char* const*, const char* const*);
-  int (*build)(void*, int, const char* const*);
-  int (*log_size)(void*, std::size_t*);
-  int (*log)(void*, char*);
-  int (*size)(void*, std::size_t*);
-  int (*code)(void*, char*);
-  int (*destroy)(void**);
-  lib.get(create, "nvrtcCreateProgram");
-  lib.get(build, "nvrtcCompileProgram");
-  lib.get(log_size, "nvrtcGetProgramLogSize");
-  lib.get(log, "nvrtcGetProgramLog");
-  lib.get(size, "nvrtcGetCUBINSize");
-  lib.get(code, "nvrtcGetCUBIN");
-  lib.get(destroy, "nvrtcDestroyProgram");
-  void* program = nullptr;
-  if (create(&program, source.c_str(), "map.cu", 0, nullptr, nullptr) != 0) {
-    throw Error(ExitCode::kInternal, "NVRTC: cannot make a program");
   }
-  const std::string architecture = "-arch=sm_" + std::to_string(10 * major + minor);
-  const char* options[] = {architecture.c_str(), "-fmad=false", "-std=c++17"};
-  const int status = build(program, 3, options);
-  if (status != 0) {
-    std::size_t n = 0;
-    log_size(program, &n);
-    std::string text(n, ' ');
-    log(program, text.data());
-    destroy(&program);
-    if (text.find("gpu-architecture") != std::string::npos) {  // a newer device than it knows
-      throw Error(ExitCode::kResources,
-                  "the CUDA run-time compiler NVRTC found here does not know " +
-                      architecture.substr(6) +
-                      ", which maps on this device need: install a newer one "
-                      "(pip install -U nvidia-cuda-nvrtc), or use --device "
-                      "cpu");
-    }
-    throw Error(ExitCode::kInternal, "NVRTC cannot compile the map's kernel: " + text);
+  const std::string architecture = "sm_" + std::to_string(10 * major + minor);
+  const std::string options[] = {"-arch=" + architecture, "-fmad=false", "-std=c++17"};
+  runtime::cuda::Nvrtc::Program program = nvrtc->compile(source, {}, options);
+  if (!program.binary.empty()) return std::move(program.binary);
+  if (program.log.find("gpu-architecture") != std::string::npos) {  // a newer device than it knows
+    throw Error(ExitCode::kResources, "the CUDA run-time compiler NVRTC found here does not know " +
+                                          architecture +
+                                          ", which maps on this device need: install a newer one "
+                                          "(pip install -U nvidia-cuda-nvrtc), or use --device "
+                                          "cpu");
   }
-  std::size_t n = 0;
-  size(program, &n);
-  std::vector<char> machine_code(n);
-  code(program, machine_code.data());
-  destroy(&program);
-  return machine_code;
+  throw Error(ExitCode::kInternal, "NVRTC cannot compile the map's kernel: " + program.log);
 }
 
 // A kernel on a device, whose context it holds.
@@ -209,8 +160,8 @@ std::shared_ptr<Kernel> load_kernel(const MapExpression& expression, const MapOp
   const std::string key = std::to_string(device) + ' ' + source;
   return kept<Kernel>().find(key, [&] {
     const std::string chip = std::to_string(10 * major + minor) + ' ';
-    const auto code = kept<std::vector<char>>().find(chip + source, [&] {
-      return std::make_shared<std::vector<char>>(compile(source, major, minor));
+    const auto code = kept<std::string>().find(chip + source, [&] {
+      return std::make_shared<std::string>(compile(source, major, minor));
     });
     auto kernel = std::make_shared<Kernel>();
     kernel->device = device;

@@ -1,30 +1,29 @@
 // Maps on a device against double precision and the CPU; skipped where there is none.
 #include "tilewave/field/jit/map_cuda.h"
-#include <numeric>
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstring>
+#include <numeric>
 #include <random>
 
 #include "gtest/gtest.h"
 #include "tilewave/base/error.h"
 #include "tilewave/field/cuda/entropy_cuda.h"
 #include "tilewave/field/jit/recent.h"
+#include "tilewave/field/rasters_test.h"
 #include "tilewave/field/run/map_runner.h"
 #include "tilewave/runtime/timer.h"
 
 namespace tilewave::field {
 namespace {
 
-std::vector<float> whole_numbers(std::size_t n) {
-  std::vector<float> values(n);
-  std::uint32_t state = 1;
-  for (float& v : values) {
-    state = state * 214013u + 2531011u;
-    v = 10.0f + static_cast<float>((state >> 16 & 0x7fffu) % 256u);
-  }
+// map_of() on the first device.
+std::vector<float> on_device(const std::string& text, std::vector<float> values,
+                             const MapOptions& options = {}, std::int64_t width = 0) {
+  const auto size = static_cast<std::int64_t>(values.size());
+  if (width == 0) width = size;
+  MapCuda(MapExpression::parse(text), options, width, 0).run(0, size / width, values.data());
   return values;
 }
 
@@ -58,7 +57,7 @@ TEST(MapCuda, KernelsAreKeptByTheirKey) {
 }
 
 TEST(MapCuda, SourceSpecialisesTheLanes) {
-  const auto study = MapExpression::parse("v + (ix % 2 ? sqrt(log(v)+1) : sqrt(cos(v)+1))");
+  const auto study = MapExpression::parse(kStudy);
   const std::string source = make_map_kernel(study, MapPrecision::kPrecise, 2048, false).source;
   EXPECT_NE(source.find("v.y = f1(v.y, 0, 0, 0);"), std::string::npos);
   EXPECT_EQ(make_map_kernel(study, MapPrecision::kPrecise, 2047, false).source.find("f1("),
@@ -87,7 +86,7 @@ TEST(MapCuda, AgainstDoublePrecisionAndTheCpu) {
     int repeat;
     double absolute;
   };
-  const Row rows[] = {{"v + (ix % 2 ? sqrt(log(v)+1) : sqrt(cos(v)+1))", 10, 5e-4},
+  const Row rows[] = {{kStudy, 10, 5e-4},
                       {"v + idx % 3 * (iy > 4 ? ix : 2)", 2, 1e-2},
                       {"min(v, 3) + max(ix, iy) - abs(ix - 5) + floor(v / 7) % 3", 1, 1e-3},
                       {"v > 100 && ix != 3 || !(iy <= 2) ? exp(-v / 50) : pow(v, 0.5)", 1, 1e-4},
@@ -97,15 +96,11 @@ TEST(MapCuda, AgainstDoublePrecisionAndTheCpu) {
     for (const Row& row : rows) {
       for (const MapPrecision precision : {MapPrecision::kPrecise, MapPrecision::kFast}) {
         const std::int64_t height = 33;
-        const auto input = whole_numbers(static_cast<std::size_t>(width * height));
-        const auto e = MapExpression::parse(row.text);
-        MapOptions o;
-        o.repeat = row.repeat;
-        o.precision = precision;
-        auto result = input;
-        MapCuda(e, o, width, 0).run(0, height, result.data());
+        const auto input = study_input(static_cast<std::size_t>(width * height));
+        const auto result = on_device(row.text, input, {row.repeat, precision}, width);
         MapError error;
-        verify_map(e, row.repeat, width, 0, height, input.data(), result.data(), error);
+        verify_map(MapExpression::parse(row.text), row.repeat, width, 0, height, input.data(),
+                   result.data(), error);
         EXPECT_LT(error.absolute, row.absolute * (precision == MapPrecision::kFast ? 20 : 1))
             << row.text << " " << width;
         EXPECT_EQ(error.mismatched, 0);
@@ -114,7 +109,7 @@ TEST(MapCuda, AgainstDoublePrecisionAndTheCpu) {
     // Whole, in bands that start anywhere, and on every device: the same bits.
     for (const Row& row : rows) {
       const auto e = MapExpression::parse(row.text);
-      const auto input = whole_numbers(static_cast<std::size_t>(width * 33));
+      const auto input = study_input(static_cast<std::size_t>(width * 33));
       auto whole = input, bands = input, several = input;
       MapCuda map(e, MapOptions(), width, 0);
       map.run(0, 33, whole.data());
@@ -124,22 +119,17 @@ TEST(MapCuda, AgainstDoublePrecisionAndTheCpu) {
       std::iota(all.begin(), all.end(), 0);
       MapRunner(e, MapOptions(), width, width * 33, DeviceSet::cuda(all))
           .run(0, 33, several.data());
-      EXPECT_EQ(std::memcmp(whole.data(), bands.data(), whole.size() * sizeof(float)), 0);
-      EXPECT_EQ(std::memcmp(whole.data(), several.data(), whole.size() * sizeof(float)), 0);
+      EXPECT_TRUE(same_bits(whole, bands));
+      EXPECT_TRUE(same_bits(whole, several));
     }
-    const auto e = MapExpression::parse(rows[0].text);
-    MapOptions o;
-    o.repeat = 10;
-    o.precision = MapPrecision::kLut;
-    auto input = whole_numbers(static_cast<std::size_t>(width * 20)), cpu = input, cuda = input;
-    map_cpu(e, o, width, 0, 20, cpu.data());
-    MapCuda(e, o, width, 0).run(0, 20, cuda.data());
-    EXPECT_EQ(std::memcmp(cpu.data(), cuda.data(), cpu.size() * sizeof(float)), 0) << width;
-    cuda = input;
-    MapCuda(e, o, width, 0).run(1, 20, cuda.data() + width);  // a band that starts in mid-word
-    EXPECT_EQ(std::memcmp(cpu.data() + width, cuda.data() + width,
-                          (cpu.size() - static_cast<std::size_t>(width)) * sizeof(float)),
-              0);
+    const MapOptions lut{10, MapPrecision::kLut};
+    auto band = study_input(static_cast<std::size_t>(width * 20));
+    const auto cpu = map_of(kStudy, band, lut, width);
+    EXPECT_TRUE(same_bits(cpu, on_device(kStudy, band, lut, width))) << width;
+    std::copy_n(cpu.begin(), width, band.begin());
+    MapCuda(MapExpression::parse(kStudy), lut, width, 0)
+        .run(1, 20, band.data() + width);  // it starts in mid-word
+    EXPECT_TRUE(same_bits(cpu, band)) << width;
   }
 }
 
@@ -154,54 +144,36 @@ TEST(MapCuda, RemaindersHaveTheBitsOfTheCpu) {
     input.push_back(static_cast<float>(draw() / 4294967296.0 * 1e4));
   for (const float special : {0.0f, -0.0f, 1e8f, 3.4e38f, -1e-20f, INFINITY, -INFINITY, NAN})
     input.push_back(special);
-  const auto n = static_cast<std::int64_t>(input.size());
   for (const char* text : {"v % 3", "v % 0.1", "v % 360", "v % 6.2831853", "v % -7", "v % inf",
                            "v % 1e-40", "1000.7 % v", "(v * 3) % (v - 7)", "v % 0", "trunc(v)",
                            "sign(v) + isnan(v)", "clip(v, -1, 2)"}) {
-    const auto e = MapExpression::parse(text);
-    auto cpu = input, cuda = input;
-    map_cpu(e, MapOptions(), n, 0, 1, cpu.data());
-    MapCuda(e, MapOptions(), n, 0).run(0, 1, cuda.data());
+    const auto cpu = map_of(text, input), cuda = on_device(text, input);
     for (std::size_t i = 0; i < input.size(); ++i) {
-      const bool same =
-          (std::isnan(cpu[i]) && std::isnan(cuda[i])) ||
-          std::bit_cast<std::uint32_t>(cpu[i]) == std::bit_cast<std::uint32_t>(cuda[i]);
-      ASSERT_TRUE(same) << text << " of " << input[i] << ": " << cuda[i] << " for " << cpu[i];
+      ASSERT_TRUE(same_bits(cpu[i], cuda[i]))
+          << text << " of " << input[i] << ": " << cuda[i] << " for " << cpu[i];
     }
   }
 }
 
 TEST(MapCuda, FastFunctionsStayWithinTheirRanges) {
   if (num_cuda_devices() == 0) GTEST_SKIP() << "NOT TESTED: no CUDA device here";
-  MapOptions fast;
-  fast.precision = MapPrecision::kFast;
+  const MapOptions fast{.precision = MapPrecision::kFast};
   std::vector<float> turns;
   for (int k = 0; k < 24830; ++k) {
     const auto middle = std::bit_cast<std::int32_t>(static_cast<float>(k * (M_PI / 2)));
     for (int j = -40; j <= 40; ++j) turns.push_back(std::bit_cast<float>(std::max(middle + j, 0)));
   }
-  const auto n = static_cast<std::int64_t>(turns.size());
   for (const char* text : {"sin(v)", "cos(v)"}) {
-    auto got = turns;
-    MapCuda(MapExpression::parse(text), fast, n, 0).run(0, 1, got.data());
+    const auto got = on_device(text, turns, fast);
     const auto [least, most] = std::minmax_element(got.begin(), got.end());
     EXPECT_GE(*least, -1.0f) << text;
     EXPECT_LE(*most, 1.0f) << text;
   }
-  for (const char* text : {"sqrt(cos(v) + 1)", "acos(cos(v))", "sqrt(1 - sin(v) * sin(v))"}) {
-    auto got = turns;
-    MapCuda(MapExpression::parse(text), fast, n, 0).run(0, 1, got.data());
-    EXPECT_EQ(std::count_if(got.begin(), got.end(), [](float v) { return std::isnan(v); }), 0)
-        << text;
-  }
-  std::vector<float> none = {NAN, INFINITY};
-  MapCuda(MapExpression::parse("cos(v)"), fast, 2, 0).run(0, 1, none.data());
-  EXPECT_TRUE(std::isnan(none[0]) && std::isnan(none[1]));
-  auto study = whole_numbers(2048 * 2048);
-  fast.repeat = 10;
-  MapCuda(MapExpression::parse("v + (ix % 2 ? sqrt(log(v)+1) : sqrt(cos(v)+1))"), fast, 2048, 0)
-      .run(0, 2048, study.data());
-  EXPECT_EQ(std::count_if(study.begin(), study.end(), [](float v) { return std::isnan(v); }), 0);
+  for (const char* text : {"sqrt(cos(v) + 1)", "acos(cos(v))", "sqrt(1 - sin(v) * sin(v))"})
+    EXPECT_EQ(count_nan(on_device(text, turns, fast)), 0) << text;
+  EXPECT_EQ(count_nan(on_device("cos(v)", {NAN, INFINITY}, fast)), 2);
+  const MapOptions often{10, MapPrecision::kFast};
+  EXPECT_EQ(count_nan(on_device(kStudy, study_input(2048 * 2048), often, 2048)), 0);
 }
 
 TEST(MapCuda, ASecondMapCompilesNothing) {

@@ -23,65 +23,18 @@ std::string number(double x, bool integer) {
   return concat({"(", write_double(value, std::chars_format::scientific, 9), "f)"});
 }
 
+// Of each function, from the square root on, in precise and in fast maps.
+constexpr const char* kFunctions[][2] = {
+    {"sqrtf", "fast_sqrt"}, {"fabsf", "fabsf"},     {"floorf", "floorf"},   {"ceilf", "ceilf"},
+    {"rintf", "rintf"},     {"nan_min", "nan_min"}, {"nan_max", "nan_max"}, {"logf", "__logf"},
+    {"log2f", "__log2f"},   {"log10f", "__log10f"}, {"expf", "__expf"},     {"sinf", "fast_sin"},
+    {"cosf", "fast_cos"},   {"tanf", "tanf"},       {"asinf", "asinf"},     {"acosf", "acosf"},
+    {"atanf", "atanf"},     {"atan2f", "atan2f"},   {"sinhf", "sinhf"},     {"coshf", "coshf"},
+    {"tanhf", "tanhf"},     {"powf", "powf"},       {"cbrtf", "cbrtf"},     {"truncf", "truncf"},
+    {"hypotf", "hypotf"},   {"log1pf", "log1pf"},   {"expm1f", "expm1f"}};
+
 const char* function_name(MapOp op, bool fast) {
-  switch (op) {
-    case MapOp::kSqrt:
-      return fast ? "fast_sqrt" : "sqrtf";
-    case MapOp::kAbs:
-      return "fabsf";
-    case MapOp::kFloor:
-      return "floorf";
-    case MapOp::kCeil:
-      return "ceilf";
-    case MapOp::kRound:
-      return "rintf";
-    case MapOp::kMin:
-      return "nan_min";
-    case MapOp::kMax:
-      return "nan_max";
-    case MapOp::kLog:
-      return fast ? "__logf" : "logf";
-    case MapOp::kLog2:
-      return fast ? "__log2f" : "log2f";
-    case MapOp::kLog10:
-      return fast ? "__log10f" : "log10f";
-    case MapOp::kExp:
-      return fast ? "__expf" : "expf";
-    case MapOp::kSin:
-      return fast ? "fast_sin" : "sinf";
-    case MapOp::kCos:
-      return fast ? "fast_cos" : "cosf";
-    case MapOp::kTan:
-      return "tanf";
-    case MapOp::kAsin:
-      return "asinf";
-    case MapOp::kAcos:
-      return "acosf";
-    case MapOp::kAtan:
-      return "atanf";
-    case MapOp::kAtan2:
-      return "atan2f";
-    case MapOp::kSinh:
-      return "sinhf";
-    case MapOp::kCosh:
-      return "coshf";
-    case MapOp::kTanh:
-      return "tanhf";
-    case MapOp::kPow:
-      return "powf";
-    case MapOp::kCbrt:
-      return "cbrtf";
-    case MapOp::kTrunc:
-      return "truncf";
-    case MapOp::kHypot:
-      return "hypotf";
-    case MapOp::kLog1p:
-      return "log1pf";
-    case MapOp::kExpm1:
-      return "expm1f";
-    default:
-      return "";
-  }
+  return kFunctions[static_cast<int>(op) - static_cast<int>(MapOp::kSqrt)][fast];
 }
 
 // 3 or 4 where node k is that number, else 0: powers whose products stay within powf's error.

@@ -7,8 +7,7 @@
 #include <utility>
 
 #include "tilewave/base/error.h"
-#include "tilewave/field/run/cuda_costs.h"
-#include "tilewave/field/run/side_by_side.h"
+#include "tilewave/runtime/cost_cache.h"
 #include "tilewave/runtime/threads.h"
 #include "tilewave/runtime/timer.h"
 
@@ -58,6 +57,20 @@ EntropyCosts costs_of(const EntropyPlan& plan, double cpu_s) {
 }
 
 }  // namespace
+
+CudaCosts cached_cuda_costs(int device) {
+  const std::vector<runtime::CudaDevice> devices = runtime::cuda_devices();
+  if (device < 0 || device >= static_cast<int>(devices.size())) {
+    throw Error(ExitCode::kResources, "there is no CUDA device " + std::to_string(device));
+  }
+  const std::string key = runtime::cost_key(devices[static_cast<std::size_t>(device)], "entropy");
+  const std::vector<double> c = runtime::cached_costs(key, 6, [&] {
+    const CudaCosts m = measure_cuda_costs(device);
+    return std::vector<double>{m.start_s,         m.call_s,   m.in_bytes_per_s,
+                               m.out_bytes_per_s, m.packed_s, m.update_s};
+  });
+  return {c[0], c[1], c[2], c[3], c[4], c[5]};
+}
 
 EntropyChoice choose_processors(const EntropyCosts& c, std::int64_t num_pixels) {
   const auto pixels = static_cast<double>(num_pixels);
@@ -165,7 +178,9 @@ void EntropyRunner::run(const CodeRows<Code>& codes, const Region& region, float
   const bool by_rows = region.height() >= region.width();
   const std::vector<std::int64_t> cuts =
       cut_axis(by_rows ? region.height() : region.width(), weights_, by_rows ? 1 : 128);
-  run_side_by_side(pieces, [&](std::size_t k) {
+  runtime::run_on_threads(static_cast<int>(pieces), [&](int number) {
+    const std::size_t k =
+        pieces - 1 - static_cast<std::size_t>(number);  // the CPU's, or the last, on this thread
     Region mine = region;
     float* to = out;
     if (by_rows) {

@@ -19,6 +19,15 @@
 
 namespace tilewave::field {
 
+/// A device must promise this share of the time before `auto` leaves the CPU, or takes several.
+inline constexpr double kWorthwhile = 0.85;
+/// Seconds: below this the CPU is done before a device could be asked.
+inline constexpr double kNeverAsk = 0.02;
+
+/// The costs of a device: read from the file of the user's cache (runtime/cost_cache.h), or measured
+/// (a second) and added to it.
+CudaCosts cached_cuda_costs(int device);
+
 /// What is known about the processors when `auto` chooses.
 struct EntropyCosts {
   double cpu_s = 0;      ///< a pixel, all threads

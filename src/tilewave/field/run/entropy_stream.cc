@@ -79,34 +79,6 @@ double greatest_entropy(const EntropyOptions& options) {
   return options.log_base > 0 ? nats / std::log(options.log_base) : nats;
 }
 
-class OutputConverter {
- public:
-  OutputConverter(OutputType type, double greatest)
-      : type_(type), scale_(static_cast<float>(254.0 / greatest)) {}
-
-  /// `n` floats as the output's type; valid until the next call.
-  const void* convert(const float* values, std::size_t n) {
-    if (type_ == OutputType::kFloat32) return values;
-    if (type_ == OutputType::kFloat16) {
-      halves_.resize(n);
-      for (std::size_t i = 0; i < n; ++i) halves_[i] = formats::to_half(values[i]);
-      return halves_.data();
-    }
-    bytes_.resize(n);
-    for (std::size_t i = 0; i < n; ++i) {
-      const float v = values[i] * scale_;
-      bytes_[i] = std::isnan(v) ? std::uint8_t{255} : to_byte(v, 254);
-    }
-    return bytes_.data();
-  }
-
- private:
-  OutputType type_;
-  float scale_;
-  std::vector<formats::Half> halves_;
-  std::vector<std::uint8_t> bytes_;
-};
-
 void add_statistics(const float* values, std::size_t n, EntropySummary& summary) {
   for (std::size_t i = 0; i < n; ++i) {
     const double v = static_cast<double>(values[i]);
@@ -117,10 +89,6 @@ void add_statistics(const float* values, std::size_t n, EntropySummary& summary)
     ++summary.valid_pixels;
   }
 }
-
-}  // namespace
-
-namespace {
 
 // Host memory that is page-locked for a while.
 class PinnedWhile {
@@ -139,27 +107,16 @@ class PinnedWhile {
 
 }  // namespace
 
-formats::SampleType sample_type(OutputType type) {
-  switch (type) {
-    case OutputType::kFloat16:
-      return formats::SampleType::kFloat16;
-    case OutputType::kUint8:
-      return formats::SampleType::kUint8;
-    default:
-      return formats::SampleType::kFloat32;
-  }
-}
-
 EntropySummary run_entropy(const EntropyJob& job, formats::RasterReader& in,
                            formats::RasterWriter& out) {
   const formats::RasterInfo& info = in.info();
   const EntropyPlan plan(job.options, info.width, info.height);
   const Quantiser quantiser(job.quantisation, info);
   const std::int64_t band = std::clamp<std::int64_t>(
-      job.band_bytes / (5 * info.width), std::min<std::int64_t>(16, info.height), info.height);
+      kBandBytes / (5 * info.width), std::min<std::int64_t>(16, info.height), info.height);
   CodeBand codes(plan, in, quantiser, band);
   const double greatest = greatest_entropy(job.options);
-  OutputConverter converter(job.output, greatest);
+  std::vector<std::byte> converted;
   std::unique_ptr<ViewBuilder> view;
   if (!job.view_path.empty())
     view = std::make_unique<ViewBuilder>(info.width, info.height, 0.0, greatest);
@@ -188,7 +145,10 @@ EntropySummary run_entropy(const EntropyJob& job, formats::RasterReader& in,
     timer.reset();
     add_statistics(values.data(), n, summary);
     if (view) view->add_rows(values.data(), y, end - y);
-    out.write_rows(converter.convert(values.data(), n), end - y);
+    if (job.output == formats::SampleType::kUint8) {
+      for (std::size_t i = 0; i < n; ++i) values[i] *= static_cast<float>(254.0 / greatest);
+    }
+    out.write_rows(from_floats(job.output, values.data(), n, 254, 255, converted), end - y);
     summary.write_s += timer.elapsed_s();
     if (job.on_progress) {
       const double fraction = static_cast<double>(end) / static_cast<double>(info.height);

@@ -13,16 +13,13 @@
 
 namespace tilewave::field {
 
-/// How a result is written: u8 is round(254 * H / log K), 255 where there is no value.
-enum class OutputType : std::uint8_t { kFloat32, kFloat16, kUint8 };
-
 struct EntropyJob {
   EntropyOptions options;
   Quantisation quantisation;
-  OutputType output = OutputType::kFloat32;
+  /// float32, float16, or uint8: round(254 * H / log K), 255 where there is no value.
+  formats::SampleType output = formats::SampleType::kFloat32;
   DeviceSet devices = DeviceSet::cpu();
   std::string view_path;  ///< a colour picture with its scale; empty: none
-  std::int64_t band_bytes = std::int64_t{64} << 20;
   std::function<void(double fraction, double remaining_s)> on_progress;
 };
 
@@ -38,7 +35,5 @@ struct EntropySummary {
 /// Runs one image of one channel.
 EntropySummary run_entropy(const EntropyJob& job, formats::RasterReader& in,
                            formats::RasterWriter& out);
-
-formats::SampleType sample_type(OutputType type);
 
 }  // namespace tilewave::field

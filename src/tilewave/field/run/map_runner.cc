@@ -3,9 +3,7 @@
 #include <cstdio>
 
 #include "tilewave/base/error.h"
-#include "tilewave/field/run/cuda_costs.h"
 #include "tilewave/field/run/entropy_runner.h"
-#include "tilewave/field/run/side_by_side.h"
 #include "tilewave/runtime/threads.h"
 #include "tilewave/runtime/timer.h"
 
@@ -75,7 +73,8 @@ void MapRunner::run(std::int64_t y_begin, std::int64_t y_end, float* values) {
   MapTable table;
   if (by_table) table = make_map_table(expression_, options_, width_, y_begin, y_end, values);
   const auto cuts = cut_axis(count, std::vector<double>(devices_.size(), 1.0), 16);
-  run_side_by_side(devices_.size(), [&](std::size_t k) {
+  runtime::run_on_threads(static_cast<int>(devices_.size()), [&](int number) {
+    const auto k = static_cast<std::size_t>(number);
     const std::int64_t n = cuts[k + 1] - cuts[k];
     float* mine = values + cuts[k];
     by_table ? devices_[k]->look_up_flat(table, first + cuts[k], n, mine)

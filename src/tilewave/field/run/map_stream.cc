@@ -108,31 +108,12 @@ std::int64_t clear_missing(const std::vector<std::uint8_t>& missing, std::int64_
   return count;
 }
 
-// As the output's samples. `keeps_255`: for pixels without a value.
-const void* from_floats(formats::SampleType type, bool keeps_255, const std::vector<float>& values,
-                        std::size_t n, std::vector<std::byte>& store) {
-  if (type == formats::SampleType::kFloat32) return values.data();
-  store.resize(n * formats::sample_bytes(type));
-  if (type == formats::SampleType::kFloat16) {
-    auto* to = reinterpret_cast<formats::Half*>(store.data());
-    for (std::size_t i = 0; i < n; ++i) to[i] = formats::to_half(values[i]);
-  } else {
-    auto* to = reinterpret_cast<std::uint8_t*>(store.data());
-    const float most = keeps_255 ? 254 : 255;
-    const std::uint8_t none = keeps_255 ? 255 : 0;
-    for (std::size_t i = 0; i < n; ++i)
-      to[i] = std::isnan(values[i]) ? none : to_byte(values[i], most);
-  }
-  return store.data();
-}
-
 }  // namespace
 
 MapSummary run_map(const MapJob& job, formats::RasterReader& in, formats::RasterWriter& out) {
   const formats::RasterInfo& info = in.info();
   TW_CHECK(info.channels == 1, "a map takes one channel");
-  const std::int64_t band =
-      std::clamp<std::int64_t>(job.band_bytes / (4 * info.width), 1, info.height);
+  const std::int64_t band = std::clamp<std::int64_t>(kBandBytes / (4 * info.width), 1, info.height);
   const auto most = static_cast<std::size_t>(band * info.width);
   const bool misses = may_miss(job, info);
   std::vector<std::byte> samples(static_cast<std::size_t>(band * info.row_bytes())), converted;
@@ -167,7 +148,8 @@ MapSummary run_map(const MapJob& job, formats::RasterReader& in, formats::Raster
     summary.nonfinite -= cleared;  // counted with the others next
     for (std::int64_t i = 0; i < n; ++i) summary.nonfinite += !std::isfinite(values[i]);
     timer.reset();
-    out.write_rows(from_floats(job.output, misses, values, static_cast<std::size_t>(n), converted),
+    out.write_rows(from_floats(job.output, values.data(), static_cast<std::size_t>(n),
+                               misses ? 254 : 255, misses ? 255 : 0, converted),
                    end - y);
     summary.write_s += timer.elapsed_s();
     if (job.on_progress) {

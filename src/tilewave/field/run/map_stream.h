@@ -22,7 +22,6 @@ struct MapJob {
   /// float32, float16 or uint8: rounded, clamped to 0..255; to 0..254 where the input may have
   /// missing pixels, which are 255.
   formats::SampleType output = formats::SampleType::kFloat32;
-  std::int64_t band_bytes = std::int64_t{64} << 20;
   std::function<void(double fraction, double remaining_s)> on_progress;
 };
 

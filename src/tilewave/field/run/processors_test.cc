@@ -5,7 +5,6 @@
 #include "gtest/gtest.h"
 #include "tilewave/base/error.h"
 #include "tilewave/field/run/map_runner.h"
-#include "tilewave/field/run/side_by_side.h"
 
 namespace tilewave::field {
 namespace {
@@ -58,19 +57,6 @@ TEST(CutAxis, CoversEverythingOnce) {
     }
   }
   EXPECT_EQ(cut_axis(1000, {1, 3}, 1)[1], 250);
-}
-
-TEST(SideBySide, RunsEachOnceAndRethrows) {
-  std::vector<int> ran(5, 0);
-  run_side_by_side(5, [&](std::size_t k) { ++ran[k]; });
-  for (const int n : ran) EXPECT_EQ(n, 1);
-  run_side_by_side(0, [&](std::size_t) { ADD_FAILURE(); });
-  for (const std::size_t bad : {0u, 2u, 4u}) {
-    const auto run = [&](std::size_t k) {
-      if (k == bad) throw Error(ExitCode::kResources, "no memory");
-    };
-    EXPECT_THROW(run_side_by_side(5, run), Error);
-  }
 }
 
 TEST(EntropyRunner, AutoOnASmallImageIsTheCpuAndSaysSo) {

@@ -1,4 +1,4 @@
-// A sweep over Pauli strings compiled for them (plan/string_source.h writes the sources); what the
+// A sweep over Pauli strings compiled for them (plan/pass_source.h writes the sources); what the
 // sums are is in string_sums.cuh. Weights are an argument. The next tile is on its way to shared
 // memory while this one is worked on; every thread adds up over all its tiles. Expectations are of
 // Hermitian strings: their imaginary parts are 0.
@@ -26,7 +26,7 @@ struct CompiledWeights {
   T of[kStrings];
 };
 
-/// `P`: the strings, see string_source.cc.
+/// `P`: the strings, see pass_source.cc.
 template <class P>
 struct CompiledStrings {
   using T = typename P::Number;

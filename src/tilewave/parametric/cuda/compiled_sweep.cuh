@@ -8,7 +8,7 @@
 #include "tilewave/parametric/cuda/compiled_files.h"
 #include "tilewave/parametric/cuda/compiled_strings.cuh"
 #include "tilewave/parametric/cuda/pass_kernels.cuh"
-#include "tilewave/parametric/plan/string_source.h"
+#include "tilewave/parametric/plan/pass_source.h"
 
 namespace tilewave::parametric::device {
 

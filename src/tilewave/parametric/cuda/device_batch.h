@@ -33,7 +33,7 @@ struct BatchCall {
   // One of these at most, and neither expectations nor derivatives with it.
   std::complex<double>* states = nullptr;
   double* probabilities = nullptr;  ///< [set][outcome]: bit j of an outcome is qubits[j]
-  std::span<const std::uint32_t> qubits;
+  std::span<const std::uint32_t> qubits = {};
   std::uint64_t* shots =
       nullptr;  ///< [set][shot]: basis states, drawn by (seed, first_set + set, shot)
   std::uint64_t num_shots = 0, seed = 0, first_set = 0;

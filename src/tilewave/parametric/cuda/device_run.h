@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "tilewave/parametric/plan/lower.h"
 #include "tilewave/parametric/plan/stages.h"

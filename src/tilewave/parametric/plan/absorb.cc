@@ -6,7 +6,6 @@
 #include <cmath>
 #include <numbers>
 #include <optional>
-#include <utility>
 
 #include "tilewave/base/bits.h"
 #include "tilewave/parametric/plan/waiting.h"

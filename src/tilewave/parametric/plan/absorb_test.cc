@@ -48,9 +48,7 @@ Circuit ends_with_cliffords(Random& random, std::uint32_t n, std::uint32_t p, in
 
 TEST(Absorb, expectations_are_those_of_the_whole_circuit) {
   std::size_t absorbed = 0, actions = 0;
-  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    Random random(seed);
+  for_each_random(1, 200, [&](std::uint64_t, Random& random) {
     const auto n = static_cast<std::uint32_t>(2 + random.below(5));
     const Circuit c = ends_with_cliffords(random, n, 4, 14);
     const std::vector<double> values = random.angles(4);
@@ -74,7 +72,7 @@ TEST(Absorb, expectations_are_those_of_the_whole_circuit) {
     for (const Strings::Share& share : o.strings.shares)
       value += share.coefficient * of_string[share.string * lanes];
     ASSERT_NEAR(value, static_cast<double>(slow(c, values, observable).value), 1e-12);
-  }
+  });
   EXPECT_GT(absorbed, actions / 3);
 }
 
@@ -101,19 +99,13 @@ TEST(Absorb, large_angles_are_no_quarter_turns) {
 TEST(Absorb, functions_need_fewer_passes_and_give_the_same) {
   constexpr std::uint32_t kQubits = 11, kLayers = 2;
   Circuit c(kQubits);
-  std::uint32_t p = 0;
   for (std::uint32_t layer = 0; layer < kLayers; ++layer) {
     for (Qubit q = 0; q < kQubits; ++q) {
-      for (const GateId gate : {GateId::kRz, GateId::kRy}) {
-        c.add_parameter("p" + std::to_string(p));
-        c.add_gate(gate, {q}, {0.0});
-        AffineAngle angle;
-        angle.terms.push_back({p++, 1});
-        c.set_affine(c.ops().size() - 1, 0, angle);
-      }
+      for (const GateId gate : {GateId::kRz, GateId::kRy}) add_parametrised_gate(c, gate, q);
     }
     for (Qubit q = 0; q + 1 < kQubits; ++q) c.add_gate(GateId::kCx, {q, q + 1});
   }
+  const std::size_t p = c.parameters().size();
   Random random(7);
   const std::vector<double> values = random.angles(p);
   PauliSum observable;
@@ -145,11 +137,9 @@ TEST(Absorb, functions_need_fewer_passes_and_give_the_same) {
     for (std::size_t x = 0; x < psi.size(); ++x)
       ASSERT_NEAR(std::abs(state[x] - std::complex<double>(psi[x])), 0, tolerance) << x;
     // and the metric does not depend on the gates at the end
-    std::vector<double> metric(std::size_t{p} * p);
+    std::vector<double> metric(p * p);
     f.metric_tensor({values.data(), 1}, metric.data());
-    BigState zero(std::size_t{1} << kQubits);
-    zero[0] = 1;
-    const auto slow_metric_of_all = slow_metric(c, values, zero);
+    const auto slow_metric_of_all = slow_metric(c, values, zero_state(kQubits));
     for (std::size_t k = 0; k < metric.size(); ++k)
       ASSERT_NEAR(metric[k], static_cast<double>(slow_metric_of_all[k]), 10 * tolerance) << k;
   }
@@ -161,14 +151,8 @@ TEST(Absorb, large_states_move_less) {
   Circuit c(kQubits);
   for (std::uint32_t layer = 0; layer < 5; ++layer) {
     for (Qubit q = 0; q < kQubits; ++q) {
-      for (const GateId gate : {GateId::kRz, GateId::kRy, GateId::kRz}) {
-        const auto p = static_cast<std::uint32_t>(c.parameters().size());
-        c.add_parameter("p" + std::to_string(p));
-        c.add_gate(gate, {q}, {0.0});
-        AffineAngle angle;
-        angle.terms.push_back({p, 1});
-        c.set_affine(c.ops().size() - 1, 0, angle);
-      }
+      for (const GateId gate : {GateId::kRz, GateId::kRy, GateId::kRz})
+        add_parametrised_gate(c, gate, q);
     }
     for (Qubit q = 0; q < kQubits; ++q) c.add_gate(GateId::kCx, {q, (q + layer + 1) % kQubits});
   }

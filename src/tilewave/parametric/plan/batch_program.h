@@ -7,7 +7,6 @@
 // share a slot: their angles are added.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 

@@ -1,12 +1,9 @@
 // See lower.h.
 #include "tilewave/parametric/plan/lower.h"
 
-#include <algorithm>
 #include <cmath>
-#include <map>
 #include <numbers>
 #include <numeric>
-#include <optional>
 #include <utility>
 
 #include "tilewave/base/bits.h"

@@ -8,7 +8,6 @@
 
 #include "tilewave/parametric/gate_by_gate_test.h"
 #include "tilewave/parametric/plan/lower.h"
-#include "tilewave/parametric/plan/string_source.h"
 
 namespace tilewave::parametric {
 namespace {
@@ -23,9 +22,7 @@ std::size_t count(const std::string& text, const std::string& word) {
 // of a pass is in its source once.
 TEST(PassSource, has_every_operation_and_derivative) {
   int written = 0, refused = 0;
-  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
-    SCOPED_TRACE(seed);
-    Random random(seed);
+  for_each_random(1, 300, [&](std::uint64_t, Random& random) {
     const Circuit c = random_circuit(random, 14, 12, 20);
     Actions actions = lower(c);
     const std::vector<bool> reads(actions.angles.size(), true);
@@ -67,7 +64,7 @@ TEST(PassSource, has_every_operation_and_derivative) {
         EXPECT_EQ(found, all);
       }
     }
-  }
+  });
   EXPECT_GT(written, 40);
   EXPECT_GT(refused, 0);
 }

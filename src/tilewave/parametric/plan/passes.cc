@@ -2,7 +2,6 @@
 #include "tilewave/parametric/plan/passes.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <set>

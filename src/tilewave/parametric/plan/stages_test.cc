@@ -110,10 +110,17 @@ struct TileRun {
   }
 };
 
+// `state` on wires has the amplitudes of `want` on qubits.
+void expect_amplitudes(const Actions& actions, const State& state, const State& want) {
+  for (std::uint64_t x = 0; x < want.size(); ++x) {
+    std::uint64_t on = 0;
+    for_each_bit(x, [&](int q) { on |= bit(actions.wire_of_qubit[static_cast<std::size_t>(q)]); });
+    ASSERT_NEAR(std::abs(state[on] - want[x]), 0, 1e-12) << x;
+  }
+}
+
 TEST(Stages, do_what_their_passes_do) {
-  for (std::uint64_t seed = 1; seed <= 120; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    Random random(seed);
+  for_each_random(1, 120, [&](std::uint64_t, Random& random) {
     const auto n = static_cast<std::uint32_t>(5 + random.below(4));
     const circuit::Circuit c = random_circuit(random, n, 6, 60);
     const std::vector<double> values = random.angles(6);
@@ -142,13 +149,8 @@ TEST(Stages, do_what_their_passes_do) {
           state[outer | deposit_bits(r, pass.active)] = tile[r];
       }
     }
-    for (std::uint64_t x = 0; x < bit(static_cast<int>(n)); ++x) {
-      std::uint64_t on = 0;
-      for_each_bit(x,
-                   [&](int q) { on |= bit(actions.wire_of_qubit[static_cast<std::size_t>(q)]); });
-      ASSERT_NEAR(std::abs(state[on] - want[x]), 0, 1e-12) << x;
-    }
-  }
+    expect_amplitudes(actions, state, want);
+  });
 }
 
 // Operations one by one; the angle of each is its slot.
@@ -230,9 +232,7 @@ StageProgram taken_apart(const BatchProgram& p) {
 
 TEST(BatchPrograms, do_what_their_circuits_do) {
   std::set<BatchOpKind> seen;
-  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    Random random(seed);
+  for_each_random(1, 150, [&](std::uint64_t, Random& random) {
     const auto n = static_cast<std::uint32_t>(1 + random.below(7));
     const circuit::Circuit c = random_circuit(random, n, 6, random.below(90));
     const std::vector<double> values = random.angles(6);
@@ -255,13 +255,7 @@ TEST(BatchPrograms, do_what_their_circuits_do) {
     StagePass pass;
     pass.num_ops = static_cast<std::uint32_t>(stages.ops.size());
     // from |0...0>, and from a state on wires that are the qubits by then
-    State start(std::size_t{1} << n);
-    double norm = 0;
-    for (auto& a : start) {
-      a = {random.real() - 0.5, random.real() - 0.5};
-      norm += std::norm(a);
-    }
-    for (auto& a : start) a /= std::sqrt(norm);
+    const State start = random.states(n, 1);
     for (const bool from_zero : {true, false}) {
       Sets set{values.data(), 1};
       if (!from_zero) set.initial = start.data();
@@ -271,14 +265,9 @@ TEST(BatchPrograms, do_what_their_circuits_do) {
       state[0] = global;
       for (std::size_t x = 0; !from_zero && x < start.size(); ++x) state[x] = global * start[x];
       TileRun{stages, angles, 3}.tile(pass, 0, state);
-      for (std::uint64_t x = 0; x < bit(static_cast<int>(n)); ++x) {
-        std::uint64_t on = 0;
-        for_each_bit(x,
-                     [&](int q) { on |= bit(actions.wire_of_qubit[static_cast<std::size_t>(q)]); });
-        ASSERT_NEAR(std::abs(state[on] - want[x]), 0, 1e-12) << x;
-      }
+      expect_amplitudes(actions, state, want);
     }
-  }
+  });
   EXPECT_EQ(seen.size(), 7u);
 }
 

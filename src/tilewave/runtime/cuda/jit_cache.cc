@@ -20,6 +20,17 @@ namespace tilewave::runtime::cuda {
 
 namespace {
 
+/// Of the toolkit this program was built with, or NVIDIA's Python package of the same version.
+const Nvrtc* load_compiler(std::string* why) { return Nvrtc::load({CUDART_VERSION / 1000}, why); }
+/// For those who know that it is there.
+const Nvrtc& compiler() {
+  static const Nvrtc* const loaded = [] {
+    std::string why;
+    return load_compiler(&why);
+  }();
+  return *loaded;
+}
+
 std::vector<std::string> options_for(const std::string& architecture) {
   return {"--gpu-architecture=" + architecture, "--std=c++20", "-default-device"};
 }
@@ -28,7 +39,7 @@ std::vector<std::string> options_for(const std::string& architecture) {
 std::string identity_of(const KernelKind& kind, const std::string& architecture) {
   std::string headers;
   for (const SourceFile& file : kind.files) headers += std::string(file.name) + file.text;
-  std::string identity = "NVRTC " + Nvrtc::load()->version() + ", headers " +
+  std::string identity = "NVRTC " + compiler().version() + ", headers " +
                          std::to_string(hash_of(headers)) + ", at most " +
                          std::to_string(kind.most_code_bytes) + " bytes";
   for (const std::string& option : options_for(architecture)) identity += ", " + option;
@@ -134,7 +145,7 @@ JitCache* JitCache::of_process(std::string* why) {
     const pid_t process = getpid();
     std::string reason;
     Owned() {
-      if (Nvrtc::load(&reason)) cache = new JitCache;
+      if (load_compiler(&reason)) cache = new JitCache;
       made_cache().store(cache, std::memory_order_release);
     }
   };
@@ -163,8 +174,8 @@ void JitCache::end_before_the_compiler(const std::string& architecture) {
   }
   static std::once_flag once;
   std::call_once(once, [&] {
-    (void)Nvrtc::load()->compile("extern \"C\" __global__ void first() {}\n", {},
-                                 options_for(architecture));
+    (void)compiler().compile("extern \"C\" __global__ void first() {}\n", {},
+                             options_for(architecture));
     if (std::atexit([] { (void)Finish(); }) != 0)
       throw Error(ExitCode::kInternal, "no function can be registered for the end of the process");
   });
@@ -319,8 +330,8 @@ void JitCache::make(Entry& entry) {
   const std::string identity = identity_of(entry);
   std::optional<std::string> kept = kept_kernels().find(identity);
   if (!kept) {
-    Nvrtc::Program program = Nvrtc::load()->compile(entry.source(), entry.kind_.files,
-                                                    options_for(entry.architecture()));
+    Nvrtc::Program program =
+        compiler().compile(entry.source(), entry.kind_.files, options_for(entry.architecture()));
     if (program.binary.empty()) {
       {
         const std::lock_guard lock(mutex_);
@@ -350,7 +361,7 @@ void JitCache::take(Entry& entry, std::string binary) {
 
 std::string JitCache::description() const {
   const std::string folder = kept_kernels().folder().string();
-  return "NVRTC " + Nvrtc::load()->version() +
+  return "NVRTC " + compiler().version() +
          (folder.empty() ? ", kernels are not kept" : ", kernels kept in " + folder);
 }
 

@@ -20,8 +20,8 @@
 
 #include <unistd.h>
 
-#include "tilewave/runtime/cuda/nvrtc.h"
 #include "tilewave/runtime/machine.h"
+#include "tilewave/runtime/nvrtc.h"
 
 namespace tilewave::runtime::cuda {
 

@@ -1,13 +1,15 @@
 #include "tilewave/runtime/optional_libraries.h"
 
+#include <cuda_runtime_api.h>
+
 #include "tilewave/runtime/cuda/nccl.h"
-#include "tilewave/runtime/cuda/nvrtc.h"
+#include "tilewave/runtime/nvrtc.h"
 
 namespace tilewave::runtime {
 
 OptionalLibrary find_nvrtc() {
   OptionalLibrary found;
-  if (const cuda::Nvrtc* const nvrtc = cuda::Nvrtc::load(&found.problem))
+  if (const cuda::Nvrtc* const nvrtc = cuda::Nvrtc::load({CUDART_VERSION / 1000}, &found.problem))
     found.version = nvrtc->version();
   return found;
 }

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tilewave/base/error.h"
 #include "tilewave/runtime/machine.h"
 #include "tilewave/runtime/memory.h"
 #include "tilewave/runtime/threads.h"
@@ -174,11 +173,11 @@ class CpuEngine final : public Engine {
     const std::vector<double> found = rates::fit(samples, numbers.rates);
     std::copy(found.begin(), found.end(), numbers.rates.begin());
     numbers.rates[cpu::kTermPass] = pass_s;
-    return cpu::flat(numbers);
+    return rates::flat_of(numbers);
   }
 
   double predict(std::span<const double> numbers, const TimedPass& pass) const override {
-    const CpuNumbers n = cpu::cpu_numbers(numbers);
+    const CpuNumbers n = rates::from_flat<CpuNumbers>(numbers);
     return rates::predict({scaled(n, pass), 0, 0}, n.rates);
   }
 

@@ -58,7 +58,7 @@ class CudaEngine final : public Engine {
   Probes probe(Precision precision, int num_qubits) override {
     DeviceNumbers& n = known_[precision == Precision::kSingle];
     const auto shipped = rates::shipped(kind(), info_.name, list());
-    n = shipped ? tile::device_numbers(shipped->of(precision))
+    n = shipped ? rates::from_flat<tile::DeviceNumbers>(shipped->of(precision))
                 : tile::model_numbers(info_, precision);
     const auto state = make_state(num_qubits, precision);
     const CostModel cost = state->cost_model();

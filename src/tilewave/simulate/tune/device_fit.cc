@@ -45,7 +45,7 @@ void fit_beside_traffic(std::vector<rates::Sample>& samples, std::vector<rates::
 }  // namespace
 
 std::vector<double> fit_device(const DeviceNumbers& known, std::span<const TimedPass> passes) {
-  std::vector<double> numbers = tile::flat(known);
+  std::vector<double> numbers = statevec::rates::flat_of(known);
   // what operations cost, of each way to run a program
   for (const std::size_t first : {tile::kFirstInterpreted, tile::kFirstCompiled}) {
     std::vector<rates::Sample> samples, hidden;
@@ -89,7 +89,7 @@ std::vector<double> fit_device(const DeviceNumbers& known, std::span<const Timed
 }
 
 double predict_device(std::span<const double> numbers, const TimedPass& pass) {
-  const DeviceNumbers n = tile::device_numbers(numbers);
+  const DeviceNumbers n = statevec::rates::from_flat<DeviceNumbers>(numbers);
   const double memory_s = traffic_s(n, pass);
   double seconds = 0;
   for (const std::size_t first : {tile::kFirstInterpreted, tile::kFirstCompiled}) {

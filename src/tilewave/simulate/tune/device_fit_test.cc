@@ -11,7 +11,7 @@
 #include "tilewave/statevec/plan/pass_price.h"
 #include "tilewave/statevec/plan/planner.h"
 #include "tilewave/statevec/rates/probes.h"
-#include "tilewave/statevec/tile/price.h"
+#include "tilewave/statevec/tile/device_numbers.h"
 #include "tilewave/statevec/tile/program.h"
 
 namespace tilewave::simulate {
@@ -60,10 +60,10 @@ std::vector<TimedPass> passes_of(std::span<const std::string_view> families, Pre
 // Another device: every number off by a factor of its own; what is moved and started is measured
 // apart.
 DeviceNumbers another(const DeviceNumbers& model, std::mt19937_64& random) {
-  std::vector<double> numbers = flat(model);
+  std::vector<double> numbers = rates::flat_of(model);
   for (std::size_t k = 5; k < numbers.size(); ++k)
     numbers[k] *= std::exp2(std::uniform_real_distribution(-0.8, 0.8)(random));
-  DeviceNumbers out = tile::device_numbers(numbers);
+  DeviceNumbers out = rates::from_flat<DeviceNumbers>(numbers);
   out.byte_s *= 1.4;
   out.wide_byte_s *= 1.5;
   out.interpreted.unhidden = 0.4;
@@ -84,23 +84,23 @@ TEST(DeviceFit, recovers_another_device_from_its_times) {
     const std::vector<std::string_view> seen = {"qft",  "random", "supremacy", "quantum_volume",
                                                 "qaoa", "ghz_qft"};
     std::vector<TimedPass> passes = passes_of(seen, precision);
-    for (TimedPass& pass : passes) pass.seconds = predict_device(flat(truth), pass);
+    for (TimedPass& pass : passes) pass.seconds = predict_device(rates::flat_of(truth), pass);
     const std::vector<double> found = fit_device(known, passes);
     double off_before = 0;
     for (const TimedPass& pass : passes) {
       EXPECT_NEAR(predict_device(found, pass) / pass.seconds, 1, 0.03) << pass.name;
-      off_before =
-          std::max(off_before, std::abs(predict_device(flat(known), pass) / pass.seconds - 1));
+      off_before = std::max(
+          off_before, std::abs(predict_device(rates::flat_of(known), pass) / pass.seconds - 1));
     }
     EXPECT_GT(off_before, 0.15) << "there was something to find";
     // what it has not seen
     for (const TimedPass& pass :
          passes_of(std::vector<std::string_view>{"ising", "invqft"}, precision)) {
-      EXPECT_NEAR(predict_device(found, pass) / predict_device(flat(truth), pass), 1, 0.1)
+      EXPECT_NEAR(predict_device(found, pass) / predict_device(rates::flat_of(truth), pass), 1, 0.1)
           << pass.name;
     }
     // traffic and launches stay as they were measured, shares of traffic are shares
-    const DeviceNumbers n = tile::device_numbers(found);
+    const DeviceNumbers n = rates::from_flat<DeviceNumbers>(found);
     EXPECT_EQ(n.byte_s, truth.byte_s);
     EXPECT_EQ(n.pass_s, truth.pass_s);
     for (const double share :
@@ -117,7 +117,8 @@ TEST(DeviceFit, passes_bound_by_memory_take_its_time) {
   const DeviceNumbers n = tile::model_numbers(device, Precision::kDouble);
   for (const TimedPass& pass : passes_of({}, Precision::kDouble)) {
     if (pass.name != rates::kStepNames[0]) continue;
-    EXPECT_NEAR(predict_device(flat(n), pass), std::ldexp(32, 28) * n.byte_s + n.pass_s, 1e-9);
+    EXPECT_NEAR(predict_device(rates::flat_of(n), pass), std::ldexp(32, 28) * n.byte_s + n.pass_s,
+                1e-9);
   }
 }
 
@@ -128,7 +129,7 @@ TEST(DeviceFit, terms_are_those_of_the_planners_prices) {
   device.num_multiprocessors = 132;
   for (const Precision precision : {Precision::kDouble, Precision::kSingle}) {
     const DeviceNumbers n = tile::model_numbers(device, precision);
-    const std::vector<double> numbers = flat(n);
+    const std::vector<double> numbers = rates::flat_of(n);
     PlanOptions options;
     options.precision = precision;
     options.cost.tile_qubits = 12;

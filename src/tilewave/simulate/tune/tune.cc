@@ -7,7 +7,6 @@
 #include <ctime>
 #include <memory>
 
-#include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
 #include "tilewave/circuit/families.h"
 #include "tilewave/runtime/timer.h"

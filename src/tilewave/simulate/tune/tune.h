@@ -17,7 +17,6 @@
 #include <string>
 #include <vector>
 
-#include "tilewave/settings/device.h"
 #include "tilewave/statevec/rates/rates_file.h"
 
 namespace tilewave::simulate {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "tilewave/formats/shots/byte_buffer.h"
-#include "tilewave/settings/engine.h"
+#include "tilewave/settings/names.h"
 #include "tilewave/stabilizer/device_shots.h"
 #include "tilewave/stabilizer/fault_numbers.h"
 #include "tilewave/stabilizer/sparse_program.h"

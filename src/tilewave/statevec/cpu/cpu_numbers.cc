@@ -75,10 +75,6 @@ double CpuNumbers::near_share(double state_bytes) const {
 
 std::span<const rates::NumberInfo> cpu_number_list() { return kList; }
 
-std::vector<double> flat(const CpuNumbers& numbers) { return rates::flat_of(numbers); }
-
-CpuNumbers cpu_numbers(std::span<const double> flat) { return rates::from_flat<CpuNumbers>(flat); }
-
 void set_by_rates(CostModel& cost, const CpuRates& rates, bool is_double) {
   const double byte_s = 1 / rates.bandwidth;
   cost.bandwidth = rates.bandwidth;
@@ -140,10 +136,8 @@ void set_costs(CostModel& cost, const CpuNumbers& numbers, double state_bytes, i
       r[kTermListedRow]};
   cost.pass_overhead_s = r[kTermPass];
   cost.touch_byte_s = numbers.touch_byte_s;
-  cost.steps = {r[kTermSweep],       r[kTermLift],         r[kTermLightLift],  r[kTermPhase],
-                r[kTermScalarPhase], r[kTermProductPhase], r[kTermSweepPhase], r[kTermLinkPhase],
-                r[kTermFlip],        r[kTermRotate],       r[kTermMultiply]};
-  for (double* s : cost.steps.all()) *s *= of_thread;
+  const double* step = &r[kTermSweep];
+  for_each_rate(cost.steps, [&](double& s) { s = *step++ * of_thread; });
   cost.lift_s = numbers.lift_s * of_thread;
   cost.flip_s = numbers.flip_s * of_thread;
   cost.rotate_s = numbers.rotate_s * of_thread;

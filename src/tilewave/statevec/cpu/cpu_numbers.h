@@ -37,8 +37,6 @@ inline constexpr std::size_t kNumCpuNumbers = sizeof(CpuNumbers) / sizeof(double
 
 /// In the order of the list.
 std::span<const rates::NumberInfo> cpu_number_list();
-std::vector<double> flat(const CpuNumbers& numbers);
-CpuNumbers cpu_numbers(std::span<const double> flat);
 
 /// What the program takes without a file, for this precision: rates of the machine that the engine
 /// was tuned on.

@@ -5,12 +5,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <exception>
 #include <map>
 
 #include "tilewave/base/bits.h"
-#include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
 #include "tilewave/runtime/multiversion.h"
 #include "tilewave/runtime/waiting.h"
@@ -18,7 +16,6 @@
 #include "tilewave/statevec/cpu/cpu_state.h"
 #include "tilewave/statevec/cpu/cpu_tuning.h"
 #include "tilewave/statevec/cpu/observe_kernels.h"
-#include "tilewave/statevec/cpu/tree_sum.h"
 
 namespace tilewave::statevec::cpu {
 
@@ -75,11 +72,7 @@ std::vector<cplx> CpuState<T>::amplitudes(std::span<const std::uint64_t> indices
   out.reserve(indices.size());
   const bool plain = layout_.is_identity(num_qubits_);
   for (std::uint64_t x : indices) {
-    if (x >= num_amplitudes()) {
-      throw Error(ExitCode::kUsage, "amplitude " + std::to_string(x) +
-                                        " is out of range: the state has 2^" +
-                                        std::to_string(num_qubits_) + " amplitudes");
-    }
+    check_index(x);
     const std::uint64_t p = plain ? x : layout_.physical(x, num_qubits_);
     const Complex<T> z = p & known_zero_ ? Complex<T>{} : amps()[Address<T>::of(p)];
     out.push_back({static_cast<double>(z.re), static_cast<double>(z.im)});
@@ -112,10 +105,7 @@ std::vector<std::uint64_t> CpuState<T>::sample_sorted(std::span<const double> so
   stop.rethrow();
   for (std::uint64_t c = 0; c < chunks; ++c) before[c + 1] += before[c];
   const double norm = before[chunks];
-  if (!(norm > 0) || !std::isfinite(norm)) {
-    throw Error(ExitCode::kVerification,
-                "cannot draw shots: the norm of the state is " + std::to_string(norm));
-  }
+  check_drawable(norm);
   // shots of one chunk are a run of the sorted numbers
   std::vector<std::uint64_t> out(sorted_u.size());
   std::vector<std::pair<std::uint64_t, std::uint64_t>> runs;  // chunk, first shot
@@ -294,21 +284,6 @@ std::vector<double> CpuState<T>::expectations(const circuit::PauliSum& sum) {
     }
   }
   return result;
-}
-
-template <class T>
-void CpuState<T>::for_each_block(
-    const std::function<void(std::uint64_t, std::span<const cplx>)>& f) {
-  restore_layout();
-  const std::uint64_t size = std::min<std::uint64_t>(num_amplitudes(), std::uint64_t{1} << 16);
-  std::vector<cplx> block(size);
-  for (std::uint64_t first = 0; first < num_amplitudes(); first += size) {
-    for (std::uint64_t k = 0; k < size; ++k) {
-      const Complex<T> z = amps()[Address<T>::of(first + k)];
-      block[k] = {static_cast<double>(z.re), static_cast<double>(z.im)};
-    }
-    f(first, block);
-  }
 }
 
 namespace {

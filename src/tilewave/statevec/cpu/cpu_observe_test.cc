@@ -3,19 +3,35 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
+#include <numeric>
 #include <random>
 
 #include "tilewave/base/seeds_test.h"
 #include "tilewave/circuit/random_circuit.h"
 #include "tilewave/statevec/cpu/cpu_state.h"
 #include "tilewave/statevec/testing/reference.h"
-#include "tilewave/statevec/testing/states.h"
 
 namespace tilewave::statevec {
 namespace {
 
 using testing::Amplitudes;
+
+// The joint probabilities of `count` qubits are those of the amplitudes.
+void expect_joint(State& state, const Amplitudes& a, std::size_t count, std::mt19937_64& random,
+                  double tolerance) {
+  std::vector<circuit::Qubit> some(state.num_qubits());
+  std::iota(some.begin(), some.end(), 0);
+  std::shuffle(some.begin(), some.end(), random);
+  some.resize(count);
+  const std::vector<double> joint = state.joint_probabilities(some);
+  std::vector<double> expected(joint.size());
+  for (std::uint64_t x = 0; x < a.size(); ++x) {
+    std::size_t o = 0;
+    for (std::size_t j = 0; j < some.size(); ++j) o |= (x >> some[j] & 1) << j;
+    expected[o] += std::norm(a[x]);
+  }
+  for (std::size_t o = 0; o < joint.size(); ++o) EXPECT_NEAR(joint[o], expected[o], tolerance);
+}
 
 class CpuObservations : public ::testing::TestWithParam<Precision> {
  protected:
@@ -23,28 +39,12 @@ class CpuObservations : public ::testing::TestWithParam<Precision> {
 };
 
 TEST_P(CpuObservations, observations_agree_with_the_amplitudes) {
+  using circuit::GateId;
+  static constexpr GateId kGates[] = {GateId::kU3, GateId::kX, GateId::kCx, GateId::kCp};
   for_each_seed(40, 1000, [&](std::uint64_t, std::mt19937_64& random) {
     const int n = 1 + static_cast<int>(random() % 15);
-    circuit::Circuit c;
-    c.add_qreg("q", static_cast<std::uint32_t>(n));
-    for (int k = 0; k < 40; ++k) {
-      const auto q = static_cast<circuit::Qubit>(random() % n),
-                 r = static_cast<circuit::Qubit>(random() % n);
-      const double angle = static_cast<double>(random() % 1000) * 0.01;
-      switch (random() % 4) {
-        case 0:
-          c.add_gate(circuit::GateId::kU3, {q}, {angle, angle * 2, angle * 3});
-          break;
-        case 1:
-          c.add_gate(circuit::GateId::kX, {q});
-          break;
-        case 2:
-          if (q != r) c.add_gate(circuit::GateId::kCx, {q, r});
-          break;
-        default:
-          if (q != r) c.add_gate(circuit::GateId::kCp, {q, r}, {angle});
-      }
-    }
+    circuit::Circuit c(static_cast<std::uint32_t>(n));
+    testing::add_drawn_gates(c, 40, std::span(kGates, n > 1 ? 4 : 2), random);
     auto state = make_cpu_state(n, GetParam(), 2);
     state->apply(c, c.ops());
     const Amplitudes a = testing::read_all(*state);
@@ -58,18 +58,7 @@ TEST_P(CpuObservations, observations_agree_with_the_amplitudes) {
       for (std::uint64_t x = 0; x < a.size(); ++x) one += x >> q & 1 ? std::norm(a[x]) : 0;
       EXPECT_NEAR(marginals[q], one, tol);
     }
-    std::vector<circuit::Qubit> some(n);
-    for (int q = 0; q < n; ++q) some[q] = static_cast<circuit::Qubit>(q);
-    std::shuffle(some.begin(), some.end(), random);
-    some.resize(1 + random() % n);
-    const auto joint = state->joint_probabilities(some);
-    std::vector<double> expected(joint.size());
-    for (std::uint64_t x = 0; x < a.size(); ++x) {
-      std::size_t o = 0;
-      for (std::size_t j = 0; j < some.size(); ++j) o |= (x >> some[j] & 1) << j;
-      expected[o] += std::norm(a[x]);
-    }
-    for (std::size_t o = 0; o < joint.size(); ++o) EXPECT_NEAR(joint[o], expected[o], tol);
+    expect_joint(*state, a, 1 + random() % n, random, tol);
     circuit::PauliSum paulis;
     for (int k = 0; k < 20; ++k)
       paulis.push_back({1.0, random() & low_mask(n), random() & low_mask(n)});
@@ -128,8 +117,7 @@ TEST_P(CpuObservations, random_projections_keep_what_is_known) {
     state->set_zero_state();
     Amplitudes expected(state->num_amplitudes());
     expected[0] = 1;
-    circuit::Circuit c;
-    c.add_qreg("q", static_cast<std::uint32_t>(n));
+    circuit::Circuit c(static_cast<std::uint32_t>(n));
     for (int k = 0; k < n; ++k) {  // not all qubits
       const circuit::Qubit q = draw(), r = draw();
       c.add_gate(circuit::GateId::kU3, {q}, {0.3 + k, 0.7, 1.1 * k});
@@ -158,18 +146,8 @@ TEST_P(CpuObservations, random_projections_keep_what_is_known) {
         const std::vector<double> marginals = state->marginals();
         for (int k = 0; k < n; ++k) EXPECT_NEAR(marginals[k], ones[k], tol);
         EXPECT_NEAR(state->norm(), norm, tol);
-        std::vector<circuit::Qubit> some(n);
-        for (int k = 0; k < n; ++k) some[k] = static_cast<circuit::Qubit>(k);
-        std::shuffle(some.begin(), some.end(), random);
-        some.resize(random() % 2 ? 1 + random() % n : n);  // few, many and all
-        const std::vector<double> joint = state->joint_probabilities(some);
-        std::vector<double> wanted(joint.size());
-        for (std::uint64_t x = 0; x < expected.size(); ++x) {
-          std::size_t o = 0;
-          for (std::size_t j = 0; j < some.size(); ++j) o |= (x >> some[j] & 1) << j;
-          wanted[o] += std::norm(expected[x]);
-        }
-        for (std::size_t o = 0; o < joint.size(); ++o) EXPECT_NEAR(joint[o], wanted[o], tol);
+        const std::uint64_t count = random() % 2 ? 1 + random() % n : n;  // few, many and all
+        expect_joint(*state, expected, count, random, tol);
         // mostly the likely outcome, so that something is left
         const bool is_likely = random() % 8 != 0;
         const int outcome = (ones[q] > norm / 2) == is_likely;

@@ -7,13 +7,11 @@
 #include <bit>
 
 #include "tilewave/base/bits.h"
-#include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
 #include "tilewave/runtime/multiversion.h"
 #include "tilewave/statevec/cpu/address.h"
 #include "tilewave/statevec/cpu/cpu_state.h"
 #include "tilewave/statevec/cpu/free_indices.h"
-#include "tilewave/statevec/cpu/tree_sum.h"
 
 namespace tilewave::statevec::cpu {
 
@@ -199,19 +197,12 @@ std::vector<double> CpuState<T>::marginals() {
 
 template <class T>
 std::vector<double> CpuState<T>::joint_probabilities(std::span<const circuit::Qubit> qubits) {
+  check_joint(qubits);
   const int k = static_cast<int>(qubits.size());
-  if (k > 24) {
-    throw Error(ExitCode::kUsage, "joint probabilities of " + std::to_string(k) +
-                                      " qubits have 2^" + std::to_string(k) +
-                                      " outcomes: ask for at most 24 qubits, or draw shots");
-  }
   std::uint64_t flipped = 0, chosen = 0;
   for (int j = 0; j < k; ++j) {
-    const int q = static_cast<int>(qubits[j]);
-    if (q >= num_qubits_)
-      throw Error(ExitCode::kUsage, "qubit " + std::to_string(q) + " is out of range");
-    chosen |= bit(layout_.position[q]);
-    flipped |= (layout_.flips >> q & 1) << j;
+    chosen |= bit(layout_.position[qubits[j]]);
+    flipped |= (layout_.flips >> qubits[j] & 1) << j;
   }
   if (k == 1 && chosen >> Address<T>::kRowBits)  // two halves of the rows
     return {probability(qubits[0], 0), probability(qubits[0], 1)};

@@ -177,7 +177,7 @@ CpuRates CpuRates::shipped() {
   rates.steps = steps_of(kSweepStep_s, kLiftStep_s, kPhaseStep_s, kFlipStep_s, kRotateStep_s,
                          kMultiplyStep_s);
   if (sizeof(T) == sizeof(double)) return rates;
-  for (double* s : rates.steps.all()) *s *= kSingleShare;
+  for_each_rate(rates.steps, [](double& s) { s *= kSingleShare; });
   return rates;
 }
 

@@ -92,13 +92,11 @@ CostModel cost_model_of(int num_qubits, int num_threads) {
   const bool is_close = num_qubits >= (tuned ? kPriceFrom : kMeasureRatesFrom);
   if (tuned) {
     constexpr Precision kPrecision = kDouble ? Precision::kDouble : Precision::kSingle;
-    set_costs(cost, cpu_numbers(tuned->of(kPrecision)), std::ldexp(sizeof(Complex<T>), num_qubits),
-              threads);
+    set_costs(cost, rates::from_flat<CpuNumbers>(tuned->of(kPrecision)),
+              std::ldexp(sizeof(Complex<T>), num_qubits), threads);
   } else {
     set_by_rates(cost, is_close ? cpu_rates<T>() : CpuRates::shipped<T>(), kDouble);
-    for (double* s : {&cost.lift_s, &cost.flip_s, &cost.rotate_s, &cost.phase_s, &cost.multiply_s})
-      *s /= threads;
-    for (double* s : cost.steps.all()) *s /= threads;
+    cost.share_arithmetic(threads);
   }
   if (is_close) {
     cost.price = pass_seconds;
@@ -139,9 +137,7 @@ void CpuState<T>::forget_answers() {
 
 template <class T>
 void CpuState<T>::set_zero_state() {
-  forget_answers();
-  layout_ = Layout::identity();
-  known_zero_ = low_mask(num_qubits_);
+  assume(Layout::identity(), low_mask(num_qubits_));
   amps()[0] = {T(1), T(0)};
 }
 
@@ -149,9 +145,7 @@ template <class T>
 void CpuState<T>::set_product_state(std::span<const cplx> a) {
   TW_CHECK(a.size() == static_cast<std::size_t>(2 * num_qubits_),
            "a product state needs two amplitudes a qubit");
-  forget_answers();
-  layout_ = Layout::identity();
-  known_zero_ = 0;
+  assume(Layout::identity(), 0);
   const int low = std::min(num_qubits_, 12);
   std::vector<cplx> table = {1};
   for (int q = 0; q < low; ++q) {
@@ -174,9 +168,7 @@ void CpuState<T>::set_product_state(std::span<const cplx> a) {
 template <class T>
 void CpuState<T>::set_amplitudes(std::span<const cplx> amplitudes) {
   TW_CHECK(amplitudes.size() == num_amplitudes(), "a state needs 2^n amplitudes");
-  forget_answers();
-  layout_ = Layout::identity();
-  known_zero_ = 0;
+  assume(Layout::identity(), 0);
   for (std::uint64_t x = 0; x < amplitudes.size(); ++x) {
     amps()[Address<T>::of(x)] = {static_cast<T>(amplitudes[x].real()),
                                  static_cast<T>(amplitudes[x].imag())};
@@ -279,9 +271,7 @@ template <class T>
 void CpuState<T>::copy_from(const State& other) {
   const auto* from = dynamic_cast<const CpuState<T>*>(&other);
   TW_CHECK(from && from->num_qubits_ == num_qubits_, "a state takes over one of its kind");
-  forget_answers();
-  layout_ = from->layout_;
-  known_zero_ = from->known_zero_;
+  assume(from->layout_, from->known_zero_);
   const Complex<T>* in = from->amps();
   Complex<T>* out = amps();
   const int row_bits = std::min(num_qubits_, Address<T>::kRowBits);

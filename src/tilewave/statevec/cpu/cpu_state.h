@@ -1,6 +1,8 @@
 // The state on the CPU: interleaved complex numbers in host memory on large pages. See state.h.
 #pragma once
 
+#include <bit>
+#include <cstddef>
 #include <memory>
 #include <vector>
 
@@ -27,6 +29,14 @@ void set_by_rates(CostModel& cost, const CpuRates& rates, bool is_double);
 template <class T>
 const CpuRates& cpu_rates();
 
+/// A sum in a fixed order: a pairwise tree.
+inline double tree_sum(const double* v, std::size_t count) {
+  if (count == 0) return 0;
+  if (count == 1) return v[0];
+  const std::size_t half = std::bit_ceil(count) / 2;
+  return tree_sum(v, half) + tree_sum(v + half, count - half);
+}
+
 template <class T>
 class CpuState final : public State {
  public:
@@ -49,7 +59,6 @@ class CpuState final : public State {
   void collapse(circuit::Qubit qubit, int outcome, double scale) override;
   std::unique_ptr<State> clone() const override;
   void copy_from(const State& other) override;
-  void for_each_block(const std::function<void(std::uint64_t, std::span<const cplx>)>& f) override;
   void add_scaled(const State& other, cplx a, cplx c) override;
   void update_blocks(const std::function<void(std::uint64_t, std::span<cplx>)>& f) override;
   runtime::HostBuffer take_amplitudes() override;

@@ -14,7 +14,6 @@
 #include "tilewave/statevec/cpu/row_moves.h"
 #include "tilewave/statevec/plan/pair_factors.h"
 #include "tilewave/statevec/testing/reference.h"
-#include "tilewave/statevec/testing/states.h"
 
 namespace tilewave::statevec {
 namespace {
@@ -230,8 +229,7 @@ TEST_P(CpuState, evolution_of_a_chain_gives_the_state_of_its_gates) {
     const auto angle = [&] { return 0.001 * static_cast<double>(random() % 6000) - 3; };
     const double along = angle(), around = angle();
     const GateId across = random() % 2 ? GateId::kRx : GateId::kRy;
-    circuit::Circuit c;
-    c.add_qreg("q", n);
+    circuit::Circuit c(n);
     for (int step = 0; step < 9; ++step) {
       const bool same = seed % 3 != 0, late = step > 5;
       for (std::uint32_t q = 0; q + 1 < n; ++q)
@@ -251,8 +249,7 @@ TEST_P(CpuState, flips_of_high_bits_move_rows) {
   using circuit::GateId;
   for_each_seed(24, 500, [&](std::uint64_t seed, std::mt19937_64& random) {
     const int n = 12 + static_cast<int>(random() % 7);
-    circuit::Circuit c;
-    c.add_qreg("q", static_cast<std::uint32_t>(n));
+    circuit::Circuit c(static_cast<std::uint32_t>(n));
     const auto high = [&] { return static_cast<circuit::Qubit>(5 + random() % (n - 5)); };
     for (int k = 0; k < 20; ++k) {
       const circuit::Qubit a = high(), b = high();
@@ -271,8 +268,7 @@ TEST_P(CpuState, wide_passes_move_rows) {
   std::size_t num_wide = 0;
   for_each_seed(24, 900, [&](std::uint64_t seed, std::mt19937_64& random) {
     const int n = 15 + static_cast<int>(random() % 4);
-    circuit::Circuit c;
-    c.add_qreg("q", static_cast<std::uint32_t>(n));
+    circuit::Circuit c(static_cast<std::uint32_t>(n));
     const auto flip = [&](int a, int b) {
       c.add_gate(GateId::kCx, {static_cast<circuit::Qubit>(a), static_cast<circuit::Qubit>(b)});
     };
@@ -316,8 +312,7 @@ TEST_P(CpuState, layers_of_single_lifts_agree_with_their_gates) {
     std::vector<circuit::Qubit> order(n);
     for (int q = 0; q < n; ++q) order[q] = static_cast<circuit::Qubit>(q);
     if (seed % 3) std::shuffle(order.begin(), order.end(), random);
-    circuit::Circuit c;
-    c.add_qreg("q", static_cast<std::uint32_t>(n));
+    circuit::Circuit c(static_cast<std::uint32_t>(n));
     const std::uint64_t ties = 1 + random() % 10, others = seed % 2 ? 4 : 0;
     for (int round = 0; round < 2; ++round) {
       for (int k = n - 1; k >= 0; --k) {
@@ -357,8 +352,7 @@ TEST_P(CpuState, layers_of_equal_lifts_agree_with_their_gates) {
   for_each_seed(30, 9000, [&](std::uint64_t seed, std::mt19937_64& random) {
     const int n = 6 + static_cast<int>(random() % 12);
     const auto angle = [&] { return 0.001 * static_cast<double>(random() % 6283) - 3.1; };
-    circuit::Circuit c;
-    c.add_qreg("q", static_cast<std::uint32_t>(n));
+    circuit::Circuit c(static_cast<std::uint32_t>(n));
     for (int layer = 0; layer < 6; ++layer) {
       const double theta = angle(), phi = angle();
       const std::uint64_t some = random() % 3 ? ~std::uint64_t{0} : random();

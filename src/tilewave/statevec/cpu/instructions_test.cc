@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
-#include <utility>
 
 #include "tilewave/statevec/cpu/block.h"
 
@@ -16,32 +15,29 @@ namespace tilewave::statevec::cpu {
 namespace {
 
 // Before the first test: kernels are chosen once.
-const std::string& chosen() {
-  static const std::string name = [] {
-    const char* const wanted = std::getenv("TILEWAVE_TEST_INSTRUCTIONS");
-    if (!wanted) return std::string();
-    for (const auto& [known, target] : {std::pair{"avx2", std::int64_t{HWY_AVX2}},
-                                        std::pair{"base", std::int64_t{HWY_STATIC_TARGET}}}) {
-      if (std::string(wanted) != known) continue;
-      if (!((hwy::SupportedTargets() | HWY_STATIC_TARGET) & target)) {
-        std::printf("this machine has no %s\n", known);
-        std::exit(77);
-      }
-      hwy::SetSupportedTargetsForTest(target);
-      return std::string(hwy::TargetName(target));
-    }
+std::string choose() {
+  const char* const wanted = std::getenv("TILEWAVE_TEST_INSTRUCTIONS");
+  if (!wanted) return {};
+  const std::string name = wanted;
+  if (name != "avx2" && name != "base") {
     std::printf("TILEWAVE_TEST_INSTRUCTIONS is '%s': use avx2 or base\n", wanted);
     std::exit(2);
-  }();
-  return name;
+  }
+  const std::int64_t target = name == "avx2" ? HWY_AVX2 : HWY_STATIC_TARGET;
+  if (!((hwy::SupportedTargets() | HWY_STATIC_TARGET) & target)) {
+    std::printf("this machine has no %s\n", wanted);
+    std::exit(77);
+  }
+  hwy::SetSupportedTargetsForTest(target);
+  return hwy::TargetName(target);
 }
-const bool is_chosen = !chosen().empty();  // as the program starts
+const std::string chosen = choose();
 
 TEST(Instructions, kernels_are_of_the_set_asked_for) {
   const std::string target = block_kernels(double{}).target;
   EXPECT_EQ(block_kernels(float{}).target, target);
-  if (is_chosen) {
-    EXPECT_EQ(target, chosen());
+  if (!chosen.empty()) {
+    EXPECT_EQ(target, chosen);
   }
 }
 

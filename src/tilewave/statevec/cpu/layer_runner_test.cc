@@ -3,49 +3,20 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <bit>
-#include <complex>
 #include <memory>
-#include <numbers>
 #include <random>
-#include <string>
 #include <vector>
 
+#include "tilewave/base/seeds_test.h"
 #include "tilewave/runtime/memory.h"
+#include "tilewave/statevec/cpu/split_terms_test.h"
 
 namespace tilewave::statevec::cpu {
 namespace {
 
-using Vector = std::vector<std::complex<double>>;  // [bits inside rows, row bits]
-
-void apply_to(Vector& v, const SplitTerms& terms, std::uint64_t index) {
-  for (const SplitTerm& t : terms) {
-    if ((index & t.outside) != t.outside) continue;
-    const auto z = std::polar(1.0, 2 * std::numbers::pi * static_cast<double>(t.turns) * 0x1p-64);
-    for (std::uint64_t x = 0; x < v.size(); ++x) {
-      if ((x & t.inside()) == t.inside()) v[x] *= z;
-    }
-  }
-}
-
-template <class T>
-void apply_to(Vector& v, const LayerStep<T>& lifts) {
-  for (std::uint32_t left = lifts.mask; left; left &= left - 1) {
-    const int k = std::countr_zero(left);
-    const double t = lifts.t[k];
-    for (std::uint64_t x = 0; x < v.size(); ++x) {
-      const std::uint64_t y = x | std::uint64_t{1} << k;
-      if (x == y) continue;
-      const auto a = v[x], b = v[y];
-      v[x] = lifts.reflected >> k & 1 ? a + b : lifts.weighted >> k & 1 ? a - b : a - t * b;
-      v[y] = lifts.reflected >> k & 1 ? a - b : (lifts.weighted >> k & 1 ? t * t : t) * a + b;
-    }
-  }
-}
-
 // Terms as of a chain or of random pairs, most with one angle: few different factors of rows.
 SplitTerms random_terms(std::mt19937_64& random, int num_row_bits) {
-  const int inside = kLowBits + num_row_bits, all = inside + 2;
+  const int all = kLowBits + num_row_bits + 2;
   const std::uint64_t angle = random();
   const bool chain = random() % 2, alike = random() % 4;
   SplitTerms terms;
@@ -53,13 +24,7 @@ SplitTerms random_terms(std::mt19937_64& random, int num_row_bits) {
     if (random() % 8 == 0) continue;
     const int a = chain ? k : static_cast<int>(random() % static_cast<std::uint64_t>(all)),
               b = chain ? k + 1 : static_cast<int>(random() % static_cast<std::uint64_t>(all));
-    const std::uint64_t mask = std::uint64_t{1} << a | std::uint64_t{1} << b;
-    SplitTerm t;
-    t.low = mask & (kRowLength - 1);
-    t.rows = static_cast<std::uint32_t>(mask >> kLowBits) & ((1u << num_row_bits) - 1);
-    t.outside = mask >> inside;
-    t.turns = alike ? angle : random();
-    terms.push_back(t);
+    terms.push_back(split_term(bit(a) | bit(b), alike ? angle : random(), num_row_bits));
   }
   return terms;
 }
@@ -105,25 +70,20 @@ void check_layer(std::uint64_t seed) {
   const auto scratch = std::make_unique<PhaseScratch<T>>();
   for (std::uint64_t index = 0; index < 4; ++index) {  // bits outside the block
     run_layer(kernels, tile, {places.data(), num_row_bits, 0}, layer, index, *scratch);
-    if (layer.has_phase) apply_to(expected, terms, index);
-    apply_to(expected, lifts);
+    if (layer.has_phase) run_on(expected, terms, num_row_bits, index);
+    run_on(expected, lifts);
   }
-  double size = 0, worst = 0;
-  for (std::size_t x = 0; x < expected.size(); ++x) {
-    const std::complex<double> got(tile[at(x)], tile[at(x) + kRowLength]);
-    size = std::max(size, std::abs(expected[x]));
-    worst = std::max(worst, std::abs(got - expected[x]));
-  }
-  ASSERT_LT(worst, (sizeof(T) == 8 ? 1e-13 : 1e-5) * size);
+  Vector got;
+  for (std::size_t x = 0; x < expected.size(); ++x)
+    got.emplace_back(tile[at(x)], tile[at(x) + kRowLength]);
+  expect_near(got, expected, sizeof(T) == 8 ? 1e-13 : 1e-5);
 }
 
 TEST(Layers, agree_with_their_terms_and_lifts) {
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
+  for_each_seed(200, [](std::uint64_t seed, auto&) {
     check_layer<double>(seed);
     check_layer<float>(seed);
-    if (::testing::Test::HasFatalFailure()) return;
-  }
+  });
 }
 
 // Rows of one product of tables follow each other, and every row is in one run.

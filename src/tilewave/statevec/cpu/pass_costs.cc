@@ -180,30 +180,21 @@ Terms terms_of(const Plan& plan, const Pass& pass, int block_bits, int threads) 
 }
 
 Terms rates_of(const CostModel& cost) {
-  const StepRates& s = cost.steps;
+  static_assert(sizeof cost.steps == (kTermMultiply - kTermSweep + 1) * sizeof(double));
   const TrafficRates& traffic = cost.traffic;
   const double byte_s = 1 / cost.bandwidth;
-  return {byte_s,
-          traffic.run_byte_s,
-          traffic.small_byte_s,
-          traffic.small_run_byte_s,
-          traffic.turned_byte_s,
-          cost.wide_bandwidth > 0 ? 1 / cost.wide_bandwidth : byte_s,
-          traffic.moved_byte_s,
-          traffic.saved_byte_s,
-          s.sweep_s,
-          s.lift_s,
-          s.light_lift_s,
-          s.phase_s,
-          s.scalar_phase_s,
-          s.product_phase_s,
-          s.sweep_phase_s,
-          s.link_phase_s,
-          s.flip_s,
-          s.rotate_s,
-          s.multiply_s,
-          traffic.listed_row_s,
-          cost.pass_overhead_s};
+  Terms rates = {byte_s,
+                 traffic.run_byte_s,
+                 traffic.small_byte_s,
+                 traffic.small_run_byte_s,
+                 traffic.turned_byte_s,
+                 cost.wide_bandwidth > 0 ? 1 / cost.wide_bandwidth : byte_s,
+                 traffic.moved_byte_s,
+                 traffic.saved_byte_s};
+  std::ranges::copy(list_of(cost.steps), &rates[kTermSweep]);
+  rates[kTermListedRow] = traffic.listed_row_s;
+  rates[kTermPass] = cost.pass_overhead_s;
+  return rates;
 }
 
 double pass_seconds(const Plan& plan, const Pass& pass, const CostModel& cost) {

@@ -289,10 +289,9 @@ TEST(PassCosts, families_are_counted_as_they_run) {
 TEST(PassCosts, measured_rates_are_those_of_a_processor) {
   for (const CpuRates& rates : {cpu_rates<double>(), cpu_rates<float>()}) {
     EXPECT_GT(rates.bandwidth, 1e8);
-    StepRates steps = rates.steps;
-    for (const double* s : steps.all()) {
-      EXPECT_GT(*s, 0);
-      EXPECT_LT(*s, 1e-7);
+    for (const double s : list_of(rates.steps)) {
+      EXPECT_GT(s, 0);
+      EXPECT_LT(s, 1e-7);
     }
   }
 }

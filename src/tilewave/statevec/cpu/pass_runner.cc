@@ -13,7 +13,7 @@
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
-#include "tilewave/runtime/cache_sizes.h"
+#include "tilewave/runtime/machine.h"
 #include "tilewave/runtime/memory.h"
 #include "tilewave/runtime/shares.h"
 #include "tilewave/runtime/waiting.h"

@@ -2,47 +2,17 @@
 
 #include <gtest/gtest.h>
 
-#include <complex>
-#include <numbers>
 #include <random>
 #include <vector>
 
 #include "tilewave/base/seeds_test.h"
+#include "tilewave/statevec/cpu/split_terms_test.h"
 
 namespace tilewave::statevec::cpu {
 namespace {
 
 constexpr int kRowBits = 4, kOutsideBits = 2;
 constexpr int kInside = kLowBits + kRowBits, kBits = kInside + kOutsideBits;
-using Vector = std::vector<std::complex<double>>;  // [low bits, row bits, outside bits]
-
-void run_on(Vector& v, const SplitTerms& terms) {
-  for (const SplitTerm& t : terms) {
-    const std::complex<double> z =
-        std::polar(1.0, 2 * std::numbers::pi * static_cast<double>(t.turns) * 0x1p-64);
-    const std::uint64_t mask = t.inside() | t.outside << kInside;
-    for (std::uint64_t x = 0; x < v.size(); ++x) {
-      if ((x & mask) == mask) v[x] *= z;
-    }
-  }
-}
-
-void apply_lift(Vector& v, int place, double t, bool reflected = false) {
-  for (std::uint64_t x = 0; x < v.size(); ++x) {
-    const std::uint64_t y = x | std::uint64_t{1} << place;
-    if (x == y) continue;
-    const auto a = v[x], b = v[y];
-    v[x] = reflected ? a + b : a - t * b;
-    v[y] = reflected ? a - b : t * a + b;
-  }
-}
-
-void run_on(Vector& v, const LayerStep<double>& lifts) {
-  for (int k = 0; k < kInside; ++k) {
-    if (lifts.mask >> k & 1) apply_lift(v, k, lifts.t[k], lifts.reflected >> k & 1);
-  }
-}
-
 void apply_flip(Vector& v, int target, int control) {
   for (std::uint64_t x = 0; x < v.size(); ++x) {
     const std::uint64_t y = x | std::uint64_t{1} << target;
@@ -53,7 +23,7 @@ void apply_flip(Vector& v, int target, int control) {
 // In the order in which the kernels run, and only what they can do.
 void run_on(Vector& v, const std::vector<Stage>& stages) {
   for (const Stage& stage : stages) {
-    run_on(v, stage.terms);
+    run_on(v, stage.terms, kRowBits);
     const std::uint32_t reflected = stage.lifts.reflected >> kLowBits;
     ASSERT_TRUE(!reflected || reflected == stage.lifts.mask >> kLowBits) << "of rows all or none";
     run_on(v, stage.lifts);
@@ -61,34 +31,29 @@ void run_on(Vector& v, const std::vector<Stage>& stages) {
     for (const StageLink& link : stage.links) {
       for (const SplitTerm& t : link.terms) ASSERT_EQ(t.rows, 0u);
       ASSERT_EQ(link.lifts.mask >> kLowBits, 0u);
-      run_on(v, link.terms);
+      run_on(v, link.terms, kRowBits);
       run_on(v, link.lifts);
     }
     for (const StageSweep& sweep : stage.sweeps) {
       ASSERT_EQ(std::popcount(sweep.mask()), sweep.num_bits) << "a bit twice";
       for (const SplitTerm& t : sweep.before) ASSERT_EQ(t.low, 0u);
-      run_on(v, sweep.before);
+      run_on(v, sweep.before, kRowBits);
       for (int k = 0; k < sweep.num_bits; ++k) {
         apply_lift(v, kLowBits + sweep.bits[k], sweep.t[k], sweep.reflected >> k & 1);
         for (const SplitTerm& t : sweep.after[k]) {
           ASSERT_EQ(t.low, 0u);
           ASSERT_EQ(t.rows & ~sweep.mask(), 0u);
         }
-        run_on(v, sweep.after[k]);
+        run_on(v, sweep.after[k], kRowBits);
       }
     }
   }
 }
 
 SplitTerm random_term(std::mt19937_64& random, std::uint32_t with) {
-  SplitTerm t;
   std::uint64_t mask = with;
   for (std::uint64_t degree = random() % 3; degree; --degree) mask |= 1u << random() % kBits;
-  t.low = mask & ((1u << kLowBits) - 1);
-  t.rows = mask >> kLowBits & ((1u << kRowBits) - 1);
-  t.outside = mask >> kInside;
-  t.turns = random();
-  return t;
+  return split_term(mask, random(), kRowBits);
 }
 
 // Lifts, terms and controlled X in random order: thick layers, runs of a lift and terms of its
@@ -115,10 +80,8 @@ TEST(Stages, do_what_their_layers_do) {
         place = as_in_qft ? (place + kInside - 1) % kInside : static_cast<int>(random() % kInside);
         const double t = random() % 2 ? 1 : 0.01 * static_cast<double>(random() % 200) - 1;
         if (random() % 2) {  // a Hadamard gate where t is 1
-          const SplitTerms half = {
-              place < kLowBits ? SplitTerm{1u << place, 0, 0, std::uint64_t{1} << 63}
-                               : SplitTerm{0, 1u << (place - kLowBits), 0, std::uint64_t{1} << 63}};
-          run_on(expected, half);
+          const SplitTerms half = {split_term(bit(place), bit(63), kRowBits)};
+          run_on(expected, half, kRowBits);
           stages.add(half);
         }
         apply_lift(expected, place, t);
@@ -127,19 +90,14 @@ TEST(Stages, do_what_their_layers_do) {
         SplitTerms terms;
         for (std::uint64_t n = random() % 4; n; --n)
           terms.push_back(random_term(random, as_in_qft ? 1u << place : 0));
-        run_on(expected, terms);
+        run_on(expected, terms, kRowBits);
         stages.add(terms);
       }
       if (::testing::Test::HasFatalFailure()) return;
     }
     run_on(got, stages.take());
     ASSERT_TRUE(stages.take().empty());
-    double size = 0, worst = 0;
-    for (std::size_t x = 0; x < got.size(); ++x) {
-      size = std::max(size, std::abs(expected[x]));
-      worst = std::max(worst, std::abs(got[x] - expected[x]));
-    }
-    ASSERT_LT(worst, 1e-12 * size);
+    expect_near(got, expected, 1e-12);
   });
 }
 
@@ -149,11 +107,8 @@ TEST(Stages, a_qft_takes_few_sweeps) {
   for (int k = kInside - 1; k >= 0; --k) {
     stages.add_lift(k, 1);
     SplitTerms terms;
-    for (int j = 0; j < k; ++j) {
-      const std::uint32_t mask = 1u << k | 1u << j;
-      terms.push_back(
-          {mask & ((1u << kLowBits) - 1), mask >> kLowBits, 0, std::uint64_t{1} << (63 - (k - j))});
-    }
+    for (int j = 0; j < k; ++j)
+      terms.push_back(split_term(bit(k) | bit(j), bit(63 - (k - j)), kRowBits));
     stages.add(terms);
   }
   const std::vector<Stage> taken = stages.take();

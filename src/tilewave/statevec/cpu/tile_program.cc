@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "tilewave/base/bits.h"
-#include "tilewave/base/error.h"
 #include "tilewave/statevec/cpu/held_scales.h"
 #include "tilewave/statevec/cpu/low_weights.h"
 #include "tilewave/statevec/plan/pair_factors.h"

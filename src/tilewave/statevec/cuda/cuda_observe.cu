@@ -2,7 +2,6 @@
 // to the host and are added there by a pairwise tree.
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <map>
 
 #include "tilewave/base/error.h"
@@ -136,19 +135,10 @@ void CudaState<T>::finish_sums(Workspace::Lease& lease, const TileSums& sums,
 
 template <class T>
 std::vector<double> CudaState<T>::joint_probabilities(std::span<const circuit::Qubit> qubits) {
+  check_joint(qubits);
   const int k = static_cast<int>(qubits.size());
-  if (k > 24) {
-    throw Error(ExitCode::kUsage, "joint probabilities of " + std::to_string(k) +
-                                      " qubits have 2^" + std::to_string(k) +
-                                      " outcomes: ask for at most 24 qubits, or draw shots");
-  }
   std::uint64_t chosen = 0;
-  for (circuit::Qubit q : qubits) {
-    if (static_cast<int>(q) >= num_qubits_) {
-      throw Error(ExitCode::kUsage, "qubit " + std::to_string(q) + " is out of range");
-    }
-    chosen |= bit(layout_.position[q]);
-  }
+  for (const circuit::Qubit q : qubits) chosen |= bit(layout_.position[q]);
   materialize();
   use_device();
   JointShape shape;
@@ -212,11 +202,7 @@ std::vector<cplx> CudaState<T>::amplitudes(std::span<const std::uint64_t> indice
     std::vector<std::uint64_t> places(count);
     for (std::size_t i = 0; i < count; ++i) {
       const std::uint64_t x = indices[first + i];
-      if (x >= num_amplitudes()) {
-        throw Error(ExitCode::kUsage, "amplitude " + std::to_string(x) +
-                                          " is out of range: the state has 2^" +
-                                          std::to_string(num_qubits_) + " amplitudes");
-      }
+      check_index(x);
       places[i] = layout_.physical(x, num_qubits_);
     }
     const std::uint64_t* index = to_device<std::uint64_t>(lease, places);
@@ -248,10 +234,7 @@ std::vector<std::uint64_t> CudaState<T>::sample_sorted(std::span<const double> s
   before.push_back(0);
   double norm = 0;
   for (double& b : before) norm += std::exchange(b, norm);
-  if (!(norm > 0) || !std::isfinite(norm)) {
-    throw Error(ExitCode::kVerification,
-                "cannot draw shots: the norm of the state is " + std::to_string(norm));
-  }
+  check_drawable(norm);
   std::vector<std::uint64_t> out;
   out.reserve(sorted_u.size());
   std::uint64_t chunk = 0;

@@ -12,7 +12,6 @@
 #include "tilewave/statevec/plan/pass_price.h"
 #include "tilewave/statevec/tile/device_numbers.h"
 #include "tilewave/statevec/tile/jit_source.h"
-#include "tilewave/statevec/tile/price.h"
 
 namespace tilewave::statevec::cuda {
 

@@ -2,12 +2,10 @@
 // passes on a part of its memory. And the state that streams chunks through a device from host
 // memory.
 #include <algorithm>
-#include <cmath>
 #include <memory>
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/complex.h"
-#include "tilewave/base/error.h"
 #include "tilewave/statevec/cuda/cuda_state.h"
 
 namespace tilewave::statevec {

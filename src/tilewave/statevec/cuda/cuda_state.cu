@@ -74,9 +74,7 @@ CostModel CudaState<T>::cost_model() const {
 template <class T>
 void CudaState<T>::set_zero_state() {
   use_device();
-  forget_answers();
-  layout_ = Layout::identity();
-  known_zero_ = low_mask(num_qubits_);
+  assume(Layout::identity(), low_mask(num_qubits_));
   const Complex<T> one{1, 0};
   rc::copy(amps_, &one, sizeof one, stream_);
   stream_.synchronize();
@@ -87,9 +85,7 @@ void CudaState<T>::set_product_state(std::span<const cplx> a) {
   TW_CHECK(a.size() == static_cast<std::size_t>(2 * num_qubits_),
            "a product state needs two amplitudes a qubit");
   use_device();
-  forget_answers();
-  layout_ = Layout::identity();
-  known_zero_ = 0;
+  assume(Layout::identity(), 0);
   std::vector<Complex<double>> tables[3];
   for (int t = 0; t < 3; ++t) {
     std::vector<cplx> table = {1};
@@ -116,9 +112,7 @@ template <class T>
 void CudaState<T>::set_amplitudes(std::span<const cplx> amplitudes) {
   TW_CHECK(amplitudes.size() == num_amplitudes(), "a state needs 2^n amplitudes");
   use_device();
-  forget_answers();
-  layout_ = Layout::identity();
-  known_zero_ = 0;
+  assume(Layout::identity(), 0);
   constexpr std::size_t kBlock = std::size_t{1} << 20;
   std::vector<Complex<T>> block(std::min<std::size_t>(kBlock, amplitudes.size()));
   for (std::size_t first = 0; first < amplitudes.size(); first += block.size()) {
@@ -287,27 +281,9 @@ template <class T>
 void CudaState<T>::copy_from(const State& other) {
   const Complex<T>* from = memory_of(other);
   TW_CHECK(from && other.num_qubits() == num_qubits_, "a state takes over one of its kind");
-  forget_answers();
-  layout_ = other.layout();
-  known_zero_ = other.known_zero();
+  assume(other.layout(), other.known_zero());
   rc::copy(amps_, from, num_amplitudes() * sizeof(Complex<T>), stream_);
   stream_.synchronize();
-}
-
-template <class T>
-void CudaState<T>::for_each_block(
-    const std::function<void(std::uint64_t, std::span<const cplx>)>& f) {
-  restore_layout();
-  use_device();
-  const std::uint64_t size = std::min<std::uint64_t>(num_amplitudes(), std::uint64_t{1} << 18);
-  std::vector<cplx> block(size);
-  for (std::uint64_t first = 0; first < num_amplitudes(); first += size) {
-    const std::vector<Complex<T>> part = to_host(amps_ + first, size);
-    for (std::uint64_t k = 0; k < size; ++k) {
-      block[k] = {static_cast<double>(part[k].re), static_cast<double>(part[k].im)};
-    }
-    f(first, block);
-  }
 }
 
 template class CudaState<float>;

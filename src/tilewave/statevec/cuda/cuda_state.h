@@ -3,7 +3,6 @@
 // the tile passes are in tile_kernel.cuh, the observations in observe.cuh.
 #pragma once
 
-#include <cstring>
 #include <functional>
 #include <optional>
 #include <vector>
@@ -66,7 +65,6 @@ class CudaState final : public State {
   void collapse(circuit::Qubit qubit, int outcome, double scale) override;
   std::unique_ptr<State> clone() const override;
   void copy_from(const State& other) override;
-  void for_each_block(const std::function<void(std::uint64_t, std::span<const cplx>)>& f) override;
   void read_runs(std::span<const std::uint64_t> firsts, int run_bits, void* to) const override;
   void write_runs(std::span<const std::uint64_t> firsts, int run_bits, const void* from) override;
   void load_runs(std::span<const std::uint64_t> firsts, const RunShape& shape,

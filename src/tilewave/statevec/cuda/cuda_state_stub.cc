@@ -1,5 +1,6 @@
 // A build without CUDA has no state on a device, and says so.
 #include "tilewave/base/error.h"
+#include "tilewave/statevec/cuda/device_view.h"
 #include "tilewave/statevec/device_costs.h"
 #include "tilewave/statevec/distributed/transport.h"
 #include "tilewave/statevec/state.h"
@@ -14,6 +15,11 @@ CostModel cuda_cost_model(const runtime::CudaDevice&, Precision, bool, CostOrigi
 
 std::string compiled_passes() { return "none: this build has no CUDA back end"; }
 std::string refused_passes() { return ""; }
+
+DeviceView view_on_device(State& state) {
+  throw Error(ExitCode::kUsage, "the state lies on " + state.device() +
+                                    ", not on one CUDA device: this build has no CUDA back end");
+}
 
 std::unique_ptr<State> make_streamed_cuda_state(int num_qubits, Precision precision,
                                                 const std::vector<int>&, std::uint64_t, double) {

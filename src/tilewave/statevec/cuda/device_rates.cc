@@ -9,11 +9,13 @@
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
 #include "tilewave/runtime/cost_cache.h"
+#include "tilewave/runtime/cuda/jit_cache.h"
 #include "tilewave/statevec/cuda/cuda_tuning.h"
 #include "tilewave/statevec/cuda/tile_launch.h"
 #include "tilewave/statevec/device_costs.h"
 #include "tilewave/statevec/tile/device_numbers.h"
 #include "tilewave/statevec/tile/probe_pass.h"
+#include "tilewave/statevec/tile/program.h"
 
 namespace tilewave::statevec {
 
@@ -161,8 +163,8 @@ CostModel cuda_cost_model(const runtime::CudaDevice& device, Precision precision
     file = rates::shipped(rates::Kind::kCuda, device.name, list);
     found = {file ? CostSource::kShipped : CostSource::kModel, file};
   }
-  tile::DeviceNumbers numbers =
-      file ? tile::device_numbers(file->of(precision)) : tile::model_numbers(device, precision);
+  tile::DeviceNumbers numbers = file ? rates::from_flat<tile::DeviceNumbers>(file->of(precision))
+                                     : tile::model_numbers(device, precision);
   // shipped rates that were checked against times of circuits are better than a moment's measurement
   const bool is_checked = file && !file->checks.empty();
   if (measures && found.source != CostSource::kTuned && !is_checked) {
@@ -188,6 +190,21 @@ CostModel cuda_cost_model(const runtime::CudaDevice& device, Precision precision
   tile::set_costs(cost, numbers, precision, found.source == CostSource::kTuned || is_checked);
   cost.late_phases = true;
   return cost;
+}
+
+std::string compiled_passes() {
+  std::string why;
+  const runtime::cuda::JitCache* const cache = runtime::cuda::JitCache::of_process(&why);
+  return cache ? cache->description() : "none: " + why;
+}
+
+std::string refused_passes() {
+  const runtime::cuda::JitCache* const cache = runtime::cuda::JitCache::if_made();
+  const std::string refusal = cache ? cache->refusal() : "";
+  if (refusal.empty()) return "";
+  return "passes are interpreted, which may take several times as long: their kernels do not "
+         "compile here (" +
+         refusal.substr(0, refusal.find('\n')) + ")";
 }
 
 }  // namespace tilewave::statevec

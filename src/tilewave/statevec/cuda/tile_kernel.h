@@ -6,7 +6,6 @@
 #include <span>
 
 #include "tilewave/statevec/cuda/pass_arguments.h"
-#include "tilewave/statevec/tile/program.h"
 
 namespace tilewave::statevec::cuda {
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "tilewave/base/error.h"
+#include "tilewave/statevec/tile/program.h"
 
 namespace tilewave::statevec::cuda {
 

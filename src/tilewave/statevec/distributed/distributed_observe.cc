@@ -3,12 +3,9 @@
 // shard.
 #include <algorithm>
 #include <bit>
-#include <cmath>
-#include <exception>
 #include <map>
 
 #include "tilewave/base/bits.h"
-#include "tilewave/base/error.h"
 #include "tilewave/statevec/distributed/distributed_state.h"
 
 namespace tilewave::statevec::distributed {
@@ -28,10 +25,12 @@ void tree_sum(double* rows, std::size_t count, std::size_t each) {
 }
 
 // Amplitudes of a slice in a buffer, as double.
-template <class T>
-void widen(const void* from, std::size_t count, cplx* to) {
-  const auto* in = static_cast<const T*>(from);
-  for (std::size_t k = 0; k < count; ++k) to[k] = {in[2 * k], in[2 * k + 1]};
+void widen(Precision precision, const void* from, std::span<cplx> to) {
+  const auto copy = [&](const auto* in) {
+    for (std::size_t k = 0; k < to.size(); ++k) to[k] = {in[2 * k], in[2 * k + 1]};
+  };
+  precision == Precision::kDouble ? copy(static_cast<const double*>(from))
+                                  : copy(static_cast<const float*>(from));
 }
 
 }  // namespace
@@ -88,24 +87,17 @@ std::vector<double> DistributedState::marginals() {
 }
 
 std::vector<double> DistributedState::joint_probabilities(std::span<const circuit::Qubit> qubits) {
+  check_joint(qubits);
   const auto k = static_cast<int>(qubits.size());
   std::vector<circuit::Qubit> local;  // positions
   std::uint64_t local_outcome = 0, flipped = 0;
   for (int j = 0; j < k; ++j) {
-    if (static_cast<int>(qubits[j]) >= num_qubits_) {
-      throw Error(ExitCode::kUsage, "qubit " + std::to_string(qubits[j]) + " is out of range");
-    }
     const int p = layout_.position[qubits[j]];
     if (p < local_qubits_) {
       local.push_back(static_cast<circuit::Qubit>(p));
       local_outcome |= bit(j);
     }
     flipped |= (layout_.flips >> qubits[j] & 1) << j;
-  }
-  if (k > 24) {
-    throw Error(ExitCode::kUsage, "joint probabilities of " + std::to_string(k) +
-                                      " qubits have 2^" + std::to_string(k) +
-                                      " outcomes: ask for at most 24 qubits, or draw shots");
   }
   const std::size_t each = bit(static_cast<int>(local.size()));
   const std::vector<double> parts = collect(each, [&](int s, std::span<double> out) {
@@ -138,11 +130,7 @@ std::vector<double> DistributedState::joint_probabilities(std::span<const circui
 std::vector<cplx> DistributedState::amplitudes(std::span<const std::uint64_t> indices) {
   std::vector<std::uint64_t> physical;
   for (const std::uint64_t x : indices) {
-    if (x >= num_amplitudes()) {
-      throw Error(ExitCode::kUsage, "amplitude " + std::to_string(x) +
-                                        " is out of range: the state has 2^" +
-                                        std::to_string(num_qubits_) + " amplitudes");
-    }
+    check_index(x);
     physical.push_back(layout_.physical(x, num_qubits_));
   }
   // every rank adds what it holds and zero elsewhere; in blocks, as every rank sends a block
@@ -177,10 +165,7 @@ std::vector<std::uint64_t> DistributedState::sample_sorted(std::span<const doubl
   std::vector<double> before(norms.size() + 1, 0.0);
   for (std::size_t s = 0; s < norms.size(); ++s) before[s + 1] = before[s] + norms[s];
   const double norm = before.back();
-  if (!(norm > 0) || !std::isfinite(norm)) {
-    throw Error(ExitCode::kVerification,
-                "cannot draw shots: the norm of the state is " + std::to_string(norm));
-  }
+  check_drawable(norm);
   // the numbers that fall into a shard are a run of the sorted ones
   std::vector<std::size_t> first_of(norms.size() + 1, sorted_u.size());
   for (std::size_t s = norms.size(), shot = sorted_u.size(); s-- > 0;) {
@@ -225,9 +210,7 @@ std::vector<double> DistributedState::expectations(const circuit::PauliSum& term
   }
   if (std::any_of(by_flips.begin(), by_flips.end(),
                   [&](const auto& group) { return group.first & shard_positions(); })) {
-    transport_->for_each_shard([&](int k) {  // others read them
-      if (!is_idle_local(k)) shards_[k]->materialize();
-    });
+    for_each_busy_shard([&](int k) { shards_[k]->materialize(); });  // others read them
   }
   std::vector<double> result(terms.size(), 0.0);
   for (const auto& entry : by_flips) {
@@ -286,13 +269,8 @@ void DistributedState::add_crossing(int k, std::uint64_t x,
     const std::uint64_t sent = ((peer_half | s << slice_bits) ^ x_local) & ~low_mask(slice_bits);
     shards_[k]->read_runs({&first, 1}, slice_bits, own_bytes.data());
     transport_->fetch(shards_, k, peer, {&sent, 1}, {&theirs, 1}, slice_bits, other_bytes.data());
-    if (precision_ == Precision::kDouble) {
-      widen<double>(own_bytes.data(), count, own.data());
-      widen<double>(other_bytes.data(), count, others.data());
-    } else {
-      widen<float>(own_bytes.data(), count, own.data());
-      widen<float>(other_bytes.data(), count, others.data());
-    }
+    widen(precision_, own_bytes.data(), own);
+    widen(precision_, other_bytes.data(), others);
     const std::uint64_t inner = x_local & low_mask(slice_bits);
     for (std::uint64_t i = 0; i < count; ++i) own[i] = std::conj(own[i]) * others[i ^ inner];
     for (std::size_t t = 0; t < terms.size(); ++t) {
@@ -323,30 +301,17 @@ void DistributedState::for_each_block(
     const std::uint64_t inner = first & low_mask(local_qubits_);
     if (k >= 0 && k < num_local()) shards_[k]->read_runs({&inner, 1}, bits, bytes.data());
     transport_->broadcast(rank, bytes.data(), bytes.size());
-    if (precision_ == Precision::kDouble) {
-      widen<double>(bytes.data(), block.size(), block.data());
-    } else {
-      widen<float>(bytes.data(), block.size(), block.data());
-    }
+    widen(precision_, bytes.data(), block);
     f(first, block);
   }
 }
 
 void DistributedState::update_blocks(const std::function<void(std::uint64_t, std::span<cplx>)>& f) {
-  restore_layout();
-  std::vector<std::exception_ptr> failures(shards_.size());
-  transport_->for_each_shard([&](int k) {
-    const std::uint64_t before = shard_of(rank_of_local(k)) << local_qubits_;
-    try {
-      shards_[k]->update_blocks(
-          [&](std::uint64_t first, std::span<cplx> block) { f(before | first, block); });
-    } catch (...) {
-      failures[k] = std::current_exception();
-    }
+  restore_layout();  // which leaves no shard idle
+  for_each_busy_shard([&](int k) {
+    shards_[k]->update_blocks(
+        [&](std::uint64_t first, std::span<cplx> block) { f(begin_of(k) | first, block); });
   });
-  for (const auto& failure : failures) {
-    if (failure) std::rethrow_exception(failure);
-  }
 }
 
 }  // namespace tilewave::statevec::distributed

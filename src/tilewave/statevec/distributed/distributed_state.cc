@@ -49,13 +49,8 @@ DistributedState::DistributedState(int num_qubits, Precision precision,
   const double at_once = transport_->num_at_once();
   cost_.bandwidth *= at_once;
   cost_.wide_bandwidth *= at_once;
-  cost_.lift_s /= at_once;
-  cost_.flip_s /= at_once;
-  cost_.rotate_s /= at_once;
-  cost_.phase_s /= at_once;
-  cost_.multiply_s /= at_once;
-  for (double* s : cost_.steps.all()) *s /= at_once;
-  for (double* s : cost_.traffic.all()) *s /= at_once;
+  cost_.share_arithmetic(at_once);
+  for_each_rate(cost_.traffic, [&](double& s) { s /= at_once; });
   cost_.writer = nullptr;  // an address of another process
   cost_.shard_bits = shard_bits_;
   cost_.exchange_bandwidth = transport_->bandwidth();
@@ -315,9 +310,8 @@ void DistributedState::collapse(circuit::Qubit qubit, int outcome, double scale)
     return;
   }
   if (p < local_qubits_) {
-    transport_->for_each_shard([&](int k) {
-      if (!is_idle_local(k)) shards_[k]->collapse(static_cast<circuit::Qubit>(p), kept, scale);
-    });
+    for_each_busy_shard(
+        [&](int k) { shards_[k]->collapse(static_cast<circuit::Qubit>(p), kept, scale); });
   } else {
     if (kept) inverted_ ^= bit(p - local_qubits_);
     known_zero_ |= bit(p);
@@ -336,9 +330,7 @@ void DistributedState::collapse(circuit::Qubit qubit, int outcome, double scale)
       pass.known_zero_before = pass.known_zero_after = plan.known_zero_after;
       pass.scale = scale;
       plan.passes.push_back(pass);
-      transport_->for_each_shard([&](int k) {
-        if (!is_idle_local(k)) shards_[k]->run(plan);
-      });
+      for_each_busy_shard([&](int k) { shards_[k]->run(plan); });
     }
   }
   if (kept) layout_.flips ^= bit(q);

@@ -23,12 +23,7 @@ namespace tilewave::statevec {
 namespace {
 
 using testing::Amplitudes;
-
-Amplitudes amplitudes_of(State& state) {
-  std::vector<std::uint64_t> all(state.num_amplitudes());
-  for (std::uint64_t x = 0; x < all.size(); ++x) all[x] = x;
-  return state.amplitudes(all);
-}
+using testing::read_all;
 
 circuit::PauliSum random_paulis(int num_qubits, int count, std::mt19937_64& random) {
   circuit::PauliSum sum;
@@ -52,7 +47,7 @@ void expect_near(const std::vector<double>& a, const std::vector<double>& b, dou
 // Every question twice: one state against another.
 void expect_same(State& one, State& many, std::mt19937_64& random, double allowed) {
   const int n = one.num_qubits();
-  EXPECT_LT(testing::max_difference(amplitudes_of(one), amplitudes_of(many)), allowed);
+  EXPECT_LT(testing::max_difference(read_all(one), read_all(many)), allowed);
   EXPECT_NEAR(one.norm(), many.norm(), allowed);
   expect_near(one.marginals(), many.marginals(), allowed, "marginals");
   std::vector<circuit::Qubit> some;
@@ -67,6 +62,18 @@ void expect_same(State& one, State& many, std::mt19937_64& random, double allowe
 
 void expect_same_shots(State& one, State& many) {
   EXPECT_EQ(sample(one, 20000, 7), sample(many, 20000, 7));
+}
+
+void apply(const circuit::Circuit& c, State& one, State& many) {
+  one.apply(c, c.ops());
+  many.apply(c, c.ops());
+}
+
+// The likelier outcome of a qubit.
+void measure(circuit::Qubit q, State& one, State& many) {
+  const std::vector<double> p = one.joint_probabilities(std::span(&q, 1));
+  const int outcome = p[1] > p[0] ? 1 : 0;
+  for (State* state : {&one, &many}) state->collapse(q, outcome, 1 / std::sqrt(p[outcome]));
 }
 
 TEST(Distributed, families_have_the_amplitudes_answers_and_shots_of_one_rank) {
@@ -95,8 +102,7 @@ TEST(Distributed, random_circuits_with_measurements_between) {
     const auto one = make_cpu_state(n, Precision::kDouble, 1);
     const auto many = make_logical_state(n, Precision::kDouble, 1, 1 << bits);
     for (int stretch = 0; stretch < 4; ++stretch) {
-      circuit::Circuit c;
-      c.add_qreg("q", static_cast<std::uint32_t>(n));
+      circuit::Circuit c(static_cast<std::uint32_t>(n));
       const circuit::Circuit drawn = testing::random_circuit(n, 25, random);
       const bool fits = std::all_of(drawn.ops().begin(), drawn.ops().end(), [&](const auto& op) {
         return static_cast<int>(drawn.targets(op).size()) <= n - bits &&
@@ -106,14 +112,8 @@ TEST(Distributed, random_circuits_with_measurements_between) {
       if (!fits) {
         for (int q = 0; q < n; ++q) c.add_gate(circuit::GateId::kH, {static_cast<unsigned>(q)});
       }
-      one->apply(used, used.ops());
-      many->apply(used, used.ops());
-      const auto q = static_cast<circuit::Qubit>(random() % n);
-      const std::vector<double> p = one->joint_probabilities(std::span(&q, 1));
-      const int outcome = p[1] > p[0] ? 1 : 0;
-      const double scale = 1 / std::sqrt(p[outcome]);
-      one->collapse(q, outcome, scale);
-      many->collapse(q, outcome, scale);
+      apply(used, *one, *many);
+      measure(static_cast<circuit::Qubit>(random() % n), *one, *many);
       if (random() % 2) {
         const auto copy = many->clone();
         expect_same(*one, *copy, random, 1e-11);
@@ -143,11 +143,10 @@ TEST(Distributed, states_that_are_set) {
     expect_same(*one, *many, random, 1e-13);
     const Amplitudes a = testing::random_state(n, random);
     many->set_amplitudes(a);
-    EXPECT_EQ(amplitudes_of(*many), a);
+    EXPECT_EQ(read_all(*many), a);
     const circuit::Circuit c = circuit::make_family("qft", n);
     one->set_amplitudes(a);
-    one->apply(c, c.ops());
-    many->apply(c, c.ops());
+    apply(c, *one, *many);
     expect_same(*one, *many, random, 1e-12);
     const auto rotate = [](std::uint64_t first, std::span<cplx> block) {
       for (std::size_t k = 0; k < block.size(); ++k)
@@ -160,7 +159,7 @@ TEST(Distributed, states_that_are_set) {
       EXPECT_EQ(first, blocks.size());
       blocks.insert(blocks.end(), block.begin(), block.end());
     });
-    EXPECT_LT(testing::max_difference(blocks, amplitudes_of(*one)), 1e-12);
+    EXPECT_LT(testing::max_difference(blocks, read_all(*one)), 1e-12);
     many->set_zero_state();
     EXPECT_EQ(many->norm(), 1.0);
     EXPECT_EQ(many->amplitudes(std::vector<std::uint64_t>{0, 511})[0], cplx(1));
@@ -245,8 +244,7 @@ distributed::ChunkStore new_store(int num_qubits, int chunk_qubits, int block_qu
 
 // The places a kernel reads by itself are those of the store, whatever exchanges did to the bits.
 TEST(Distributed, places_of_scattered_chunks) {
-  for (std::uint64_t seed = 0; seed < 50; ++seed) {
-    std::mt19937_64 random(seed);
+  for_each_seed(50, [](std::uint64_t, std::mt19937_64& random) {
     distributed::ChunkStore store = new_store(12, 8, 6);
     std::shuffle(store.address_bit.begin(), store.address_bit.end(), random);
     store.inverted = random() & 0xfff;
@@ -261,14 +259,13 @@ TEST(Distributed, places_of_scattered_chunks) {
       }
       ASSERT_EQ(e, std::uint64_t{1} << (8 - places.num_zeros));
     }
-  }
+  });
 }
 
 // Copies in rows and planes bring every amplitude of a chunk from its place, once.
 TEST(Distributed, pieces_of_chunks) {
   int with_rows = 0, with_planes = 0;
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
-    std::mt19937_64 random(seed);
+  for_each_seed(200, [&](std::uint64_t seed, std::mt19937_64& random) {
     distributed::ChunkStore store = new_store(14, 10, 8);
     for (std::size_t b = 0; b < 64; b += 3) store.layout.device_of_block[b] = 0;
     for (int k = 0; k < 4; ++k) {  // exchanges of a few neighbours
@@ -307,7 +304,7 @@ TEST(Distributed, pieces_of_chunks) {
       }
       EXPECT_EQ(on_host, store.num_on_host(chunk, known_zero));
     }
-  }
+  });
   EXPECT_GT(with_rows, 100);
   EXPECT_GT(with_planes, 20);
 }
@@ -364,13 +361,8 @@ TEST(Distributed, chunks_that_stream_through_workers) {
     const auto many = streamed(10, 7, Precision::kDouble, seed % 2 ? &copies : nullptr);
     for (int stretch = 0; stretch < 3; ++stretch) {
       const circuit::Circuit c = testing::random_circuit(10, 40, random);
-      one->apply(c, c.ops());
-      many->apply(c, c.ops());
-      const auto q = static_cast<circuit::Qubit>(random() % 10);
-      const auto p = one->joint_probabilities(std::span(&q, 1));
-      const int outcome = p[1] > p[0] ? 1 : 0;
-      one->collapse(q, outcome, 1 / std::sqrt(p[outcome]));
-      many->collapse(q, outcome, 1 / std::sqrt(p[outcome]));
+      apply(c, *one, *many);
+      measure(static_cast<circuit::Qubit>(random() % 10), *one, *many);
     }
     expect_same_shots(*one, *many);
     expect_same(*one, *many, random, 1e-11);
@@ -389,19 +381,16 @@ TEST(Distributed, impossible_outcomes) {
       const auto one = make_cpu_state(n, Precision::kDouble, 1);
       const auto many = streams ? streamed(n, 4, Precision::kDouble)
                                 : make_logical_state(n, Precision::kDouble, 1, 4);
-      circuit::Circuit c;
-      c.add_qreg("q", static_cast<std::uint32_t>(n));
+      circuit::Circuit c(static_cast<std::uint32_t>(n));
       for (int k = 0; k < n; ++k)
         if (k != q) c.add_gate(circuit::GateId::kH, {static_cast<unsigned>(k)});
-      one->apply(c, c.ops());
-      many->apply(c, c.ops());
+      apply(c, *one, *many);
       one->collapse(static_cast<circuit::Qubit>(q), 1, 1);
       many->collapse(static_cast<circuit::Qubit>(q), 1, 1);
       EXPECT_EQ(one->norm(), 0);
       EXPECT_EQ(many->norm(), 0);
       expect_same(*one, *many, random, 1e-300);
-      one->apply(c, c.ops());
-      many->apply(c, c.ops());
+      apply(c, *one, *many);
       many->collapse(static_cast<circuit::Qubit>(q), 0, 1);
       EXPECT_EQ(many->norm(), 0);
       expect_same(*one, *many, random, 1e-300);
@@ -414,8 +403,7 @@ TEST(Distributed, single_precision) {
   const circuit::Circuit c = circuit::make_family("random", 13);
   const auto one = make_cpu_state(13, Precision::kSingle, 1);
   const auto many = make_logical_state(13, Precision::kSingle, 1, 4);
-  one->apply(c, c.ops());
-  many->apply(c, c.ops());
+  apply(c, *one, *many);
   expect_same(*one, *many, random, 2e-5);
 }
 

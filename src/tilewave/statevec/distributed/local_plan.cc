@@ -1,6 +1,5 @@
 #include "tilewave/statevec/distributed/local_plan.h"
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <numbers>

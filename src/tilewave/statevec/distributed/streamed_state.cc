@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "tilewave/base/bits.h"
-#include "tilewave/base/complex.h"
 #include "tilewave/base/error.h"
 #include "tilewave/runtime/threads.h"
 #include "tilewave/runtime/timer.h"
@@ -40,16 +39,9 @@ class ChunkState final : public State {
   CostModel cost_model() const override { return workers_->any().cost_model(); }
   std::string device() const override { return workers_->any().device(); }
   void set_zero_state() override {
-    forget_answers();
-    layout_ = Layout::identity();
-    known_zero_ = low_mask(num_qubits_);
-    if (precision_ == Precision::kDouble) {
-      const Complex<double> one{1, 0};
-      store_->write(chunk_, 0, &one, sizeof one);
-    } else {
-      const Complex<float> one{1, 0};
-      store_->write(chunk_, 0, &one, sizeof one);
-    }
+    assume(Layout::identity(), low_mask(num_qubits_));
+    const cplx one = 1;
+    write_local(0, {&one, 1});
   }
   void set_product_state(std::span<const cplx> a) override {
     fill([&](State& w) { w.set_product_state(a); });
@@ -75,19 +67,9 @@ class ChunkState final : public State {
   std::vector<cplx> amplitudes(std::span<const std::uint64_t> indices) override {
     if (indices.size() > kManyIndices)
       return ask<std::vector<cplx>>([&](State& w) { return w.amplitudes(indices); });
-    std::vector<cplx> out;
-    for (const std::uint64_t index : indices) {
-      if (index & known_zero_) {
-        out.push_back(0);
-      } else if (precision_ == Precision::kDouble) {
-        Complex<double> z;
-        store_->read(chunk_, index, &z, sizeof z);
-        out.push_back({z.re, z.im});
-      } else {
-        Complex<float> z;
-        store_->read(chunk_, index, &z, sizeof z);
-        out.push_back({z.re, z.im});
-      }
+    std::vector<cplx> out(indices.size());
+    for (std::size_t k = 0; k < out.size(); ++k) {
+      if (!(indices[k] & known_zero_)) read_local(indices[k], {&out[k], 1});
     }
     return out;
   }
@@ -108,18 +90,13 @@ class ChunkState final : public State {
   void copy_from(const State& other) override {
     const auto* from = dynamic_cast<const ChunkState*>(&other);
     TW_CHECK(from && from->num_qubits_ == num_qubits_, "a chunk takes over one of its kind");
-    forget_answers();
-    layout_ = from->layout_;
-    known_zero_ = from->known_zero_;
+    assume(from->layout_, from->known_zero_);
     const int bits = std::min(store_->run_bits(), from->store_->run_bits());
     std::vector<char> run(store_->layout.amplitude_bytes << bits);
     for (std::uint64_t first = 0; first < num_amplitudes(); first += bit(bits)) {
       from->store_->read(from->chunk_, first, run.data(), run.size());
       store_->write(chunk_, first, run.data(), run.size());
     }
-  }
-  void for_each_block(const std::function<void(std::uint64_t, std::span<const cplx>)>& f) override {
-    ask<int>([&](State& w) { return w.for_each_block(f), 0; });
   }
   void update_blocks(const std::function<void(std::uint64_t, std::span<cplx>)>& f) override {
     change([&](State& w) { w.update_blocks(f); });

@@ -1,9 +1,7 @@
 // cx(c1, t) cx(c2, t) ... = h(t) cz(c1, t) cz(c2, t) ... h(t). What happens to the controls in
 // between does not matter: each cx is replaced where it stands, and the h of neighbours cancel on
 // t.
-#include <algorithm>
 #include <numbers>
-#include <ranges>
 
 #include "tilewave/statevec/plan/fuse.h"
 

@@ -19,12 +19,9 @@ using testing::Amplitudes;
 
 constexpr int kQubits = 9;
 
-// Small tiles, so that there are many passes, on 2^shard_bits ranks.
+// Plans that are not searched.
 PlanOptions options_of(int tile_qubits, int row_bits, int shard_bits) {
-  PlanOptions options;
-  options.cost.tile_qubits = tile_qubits;
-  options.cost.row_bits = row_bits;
-  options.cost.shard_bits = shard_bits;
+  PlanOptions options = testing::tile_options(tile_qubits, row_bits, shard_bits);
   options.effort = Effort::kOnce;
   return options;
 }
@@ -127,15 +124,13 @@ TEST(Pieces, physical_amplitudes_move_between_numbers_of_ranks) {
                           std::copy(one->second.begin(), one->second.end(), bytes.begin() + at);
                         }
                       });
-    std::vector<std::uint64_t> all(from->num_amplitudes());
-    for (std::uint64_t x = 0; x < all.size(); ++x) all[x] = x;
-    EXPECT_EQ(from->amplitudes(all), to->amplitudes(all)) << from_ranks << " to " << to_ranks;
+    EXPECT_EQ(testing::read_all(*from), testing::read_all(*to)) << from_ranks << " to " << to_ranks;
     EXPECT_NEAR(from->norm(), to->norm(), 1e-6);
     const circuit::Circuit more = testing::random_circuit(kMore, 20, random);
     from->apply(more, more.ops());
     to->apply(more, more.ops());
-    const auto a = from->amplitudes(all), b = to->amplitudes(all);
-    EXPECT_LT(testing::max_difference(a, b), precision == Precision::kDouble ? 1e-12 : 1e-4);
+    EXPECT_LT(testing::max_difference(testing::read_all(*from), testing::read_all(*to)),
+              precision == Precision::kDouble ? 1e-12 : 1e-4);
   }
   EXPECT_GT(with_zeros, 5);
 }

@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "tilewave/base/complex.h"
-#include "tilewave/settings/effort.h"
+#include "tilewave/settings/names.h"
 #include "tilewave/statevec/plan/precision.h"
 #include "tilewave/statevec/plan/rewrites.h"
 

@@ -8,10 +8,11 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <span>
 
 #include "tilewave/circuit/circuit.h"
-#include "tilewave/settings/effort.h"
+#include "tilewave/settings/names.h"
 #include "tilewave/statevec/plan/overlap.h"
 #include "tilewave/statevec/plan/plan.h"
 #include "tilewave/statevec/plan/plan_memory.h"
@@ -22,8 +23,8 @@ struct CostModel;
 /// Seconds of a pass, which must be complete. Every process of a run gets the same.
 using PassPrice = double (*)(const Plan& plan, const Pass& pass, const CostModel& cost);
 
-/// What the steps of a pass cost where its engine prices it: see cpu/pass_costs.h. Seconds an
-/// amplitude.
+/// What the steps of a pass cost where its engine prices it, in the order of the terms of
+/// cpu/pass_costs.h. Seconds an amplitude.
 struct StepRates {
   double sweep_s = 0;          ///< a walk over the tile
   double lift_s = 0;           ///< the arithmetic of a lift
@@ -36,12 +37,6 @@ struct StepRates {
   double flip_s = 0;           ///< without controls, as the next
   double rotate_s = 0;
   double multiply_s = 0;  ///< one complex multiply-add (matrix row entry)
-
-  std::array<double*, 11> all() {
-    return {&sweep_s,        &lift_s,          &light_lift_s,  &phase_s,
-            &scalar_phase_s, &product_phase_s, &sweep_phase_s, &link_phase_s,
-            &flip_s,         &rotate_s,        &multiply_s};
-  }
 };
 
 /// The same of its traffic beside that of full tiles, which is CostModel::bandwidth. Seconds a byte.
@@ -53,12 +48,19 @@ struct TrafficRates {
   double moved_byte_s = 0;      ///< where rows change places in memory and nothing else
   double saved_byte_s = 0;      ///< less where what is known to be zero is not read
   double listed_row_s = 0;      ///< seconds a row in a list of cycles
-
-  std::array<double*, 7> all() {
-    return {&run_byte_s,   &small_byte_s, &small_run_byte_s, &turned_byte_s,
-            &moved_byte_s, &saved_byte_s, &listed_row_s};
-  }
 };
+
+/// The numbers of either of them.
+template <class Rates>
+auto list_of(const Rates& rates) {
+  return std::bit_cast<std::array<double, sizeof(Rates) / sizeof(double)>>(rates);
+}
+template <class Rates, class F>
+void for_each_rate(Rates& rates, F f) {
+  auto list = list_of(rates);
+  for (double& rate : list) f(rate);
+  rates = std::bit_cast<Rates>(list);
+}
 
 namespace tile {
 struct WriterCosts;
@@ -103,7 +105,13 @@ struct CostModel {
   double exchange_bandwidth = 10e9;  ///< bytes a second out of each rank
   double exchange_overhead_s = 2e-5;
   Overlap overlap;  ///< of exchanges with passes
+
+  /// So many do the arithmetic side by side.
+  void share_arithmetic(double among);
 };
+
+/// All numbers of a cost model, for keys: two models with equal words lead to equal plans.
+std::vector<std::uint64_t> words_of(const CostModel& cost);
 
 struct PlanOptions {
   Precision precision = Precision::kDouble;

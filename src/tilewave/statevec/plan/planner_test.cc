@@ -15,9 +15,7 @@ namespace {
 
 // Tiles of 13 qubits in memory so slow that passes count more than arithmetic.
 PlanOptions costly_passes() {
-  PlanOptions options;
-  options.cost.tile_qubits = 13;
-  options.cost.row_bits = 3;
+  PlanOptions options = testing::tile_options(13, 3);
   options.cost.bandwidth = 1e9;
   return options;
 }
@@ -85,10 +83,7 @@ TEST(Planner, random_circuits_give_the_state_of_their_gates) {
     options.cost.tile_qubits = std::max(5, options.cost.row_bits + 4);
     options.from_zeros = random() % 2;
     options.restore_layout = random() % 3 == 0;
-    if (!options.from_zeros) {
-      std::shuffle(options.layout.position.begin(), options.layout.position.begin() + n, random);
-      options.layout.flips = random() & low_mask(n);
-    }
+    if (!options.from_zeros) testing::begin_anywhere(options, n, random);
     if (seed % 2) {  // larger tiles for all passes, or for those that need them
       options.cost.wide_tile_qubits = options.cost.tile_qubits + 1;
       options.cost.wide_bandwidth = 1e3 * options.cost.bandwidth;
@@ -116,8 +111,7 @@ TEST(Planner, angles_near_zero) {
                                       GateId::kCp, GateId::kCx, GateId::kCu3, GateId::kR};
   for_each_seed(200, [&](std::uint64_t, std::mt19937_64& random) {
     const std::uint64_t n = 2 + random() % 4;
-    circuit::Circuit c;
-    c.add_qreg("q", static_cast<std::uint32_t>(n));
+    circuit::Circuit c(static_cast<std::uint32_t>(n));
     for (int k = 0; k < 40; ++k) {
       const circuit::GateInfo& gate = circuit::gate_info(kGates[random() % std::size(kGates)]);
       const auto a = static_cast<circuit::Qubit>(random() % n);
@@ -146,45 +140,20 @@ std::size_t num_lifts(const circuit::Circuit& c) {
 // H before and after gates that turn into others between them.
 TEST(Planner, hadamards_cancel_around_cx_and_cz) {
   using circuit::GateId;
+  static constexpr GateId kGates[] = {GateId::kH,  GateId::kH,  GateId::kH,  GateId::kH,
+                                      GateId::kCx, GateId::kCx, GateId::kCz, GateId::kCz,
+                                      GateId::kX,  GateId::kS,  GateId::kRy};
   for_each_seed(200, [&](std::uint64_t, std::mt19937_64& random) {
     const int n = 2 + static_cast<int>(random() % 6);
-    circuit::Circuit c;
-    c.add_qreg("q", static_cast<std::uint32_t>(n));
-    for (int k = 0; k < 40; ++k) {
-      const auto a = static_cast<circuit::Qubit>(random() % n);
-      const auto b = static_cast<circuit::Qubit>((a + 1 + random() % (n - 1)) % n);
-      switch (random() % 12) {
-        case 0:
-          c.add_gate(GateId::kX, {a});
-          break;
-        case 1:
-          c.add_gate(GateId::kS, {a});
-          break;
-        case 2:
-          c.add_gate(GateId::kRy, {a}, {0.1 + 0.2 * static_cast<double>(random() % 9)});
-          break;
-        case 3:
-        case 4:
-          c.add_gate(GateId::kCz, {a, b});
-          break;
-        case 5:
-        case 6:
-          c.add_gate(GateId::kCx, {a, b});
-          break;
-        default:
-          c.add_gate(GateId::kH, {a});
-      }
-    }
-    PlanOptions options;
-    options.cost.tile_qubits = 5;
-    options.cost.row_bits = 1;
+    circuit::Circuit c(static_cast<std::uint32_t>(n));
+    testing::add_drawn_gates(c, 40, kGates, random);
+    PlanOptions options = testing::tile_options(5, 1);
     options.from_zeros = random() % 2;
     if (!options.from_zeros) options.layout.flips = random() & low_mask(n);
     check(c, options, random, "many H");
   });
   EXPECT_EQ(num_lifts(circuit::make_family("bv", 12)), 1u);  // the ancilla stays in |->
-  circuit::Circuit cz;
-  cz.add_qreg("q", 2);
+  circuit::Circuit cz(2);
   cz.add_gate(GateId::kT, {1});
   cz.add_gate(GateId::kH, {1});
   cz.add_gate(GateId::kCx, {0, 1});
@@ -198,14 +167,11 @@ TEST(Planner, every_gate_alone_on_every_order_of_qubits) {
     const int arity = g.num_controls + g.num_targets;
     std::vector<circuit::Qubit> order = {0, 1, 2, 3, 4, 5};
     do {
-      circuit::Circuit c;
-      c.add_qreg("q", 6);
+      circuit::Circuit c(6);
       std::vector<double> params;
       for (int k = 0; k < g.num_params; ++k) params.push_back(0.3 + 0.7 * k);
       c.add_gate(g.id, std::span(order).first(arity), params);
-      PlanOptions options;
-      options.cost.tile_qubits = 5;
-      options.cost.row_bits = 1;
+      PlanOptions options = testing::tile_options(5, 1);
       check(c, options, random, g.name.data());
       if (::testing::Test::HasFailure()) return;
       std::reverse(order.begin() + arity, order.end());
@@ -289,33 +255,14 @@ TEST(Planner, plans_name_the_candidates_they_were_chosen_from) {
 
 // Searched plans give the state that the circuit gives gate by gate too.
 TEST(Planner, searched_plans_are_right) {
-  const std::uint64_t seed = std::random_device{}();
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  std::mt19937_64 random(seed);
-  for (int trial = 0; trial < 20; ++trial) {
+  using circuit::GateId;
+  static constexpr GateId kGates[] = {GateId::kRx, GateId::kRx, GateId::kCx, GateId::kCz,
+                                      GateId::kRzz};
+  for_each_seed(20, std::random_device{}(), [&](std::uint64_t, std::mt19937_64& random) {
     const int n = 9 + static_cast<int>(random() % 3);
     circuit::Circuit c(static_cast<std::uint32_t>(n));
-    for (int k = 0; k < 150; ++k) {
-      const auto a = static_cast<circuit::Qubit>(random() % n);
-      const auto b = static_cast<circuit::Qubit>((a + 1 + random() % (n - 1)) % n);
-      const double angle = 0.1 + 0.2 * static_cast<double>(random() % 9);
-      switch (random() % 5) {
-        case 0:
-          c.add_gate(circuit::GateId::kCx, {a, b});
-          break;
-        case 1:
-          c.add_gate(circuit::GateId::kCz, {a, b});
-          break;
-        case 2:
-          c.add_gate(circuit::GateId::kRzz, {a, b}, {angle});
-          break;
-        default:
-          c.add_gate(circuit::GateId::kRx, {a}, {angle});
-      }
-    }
-    PlanOptions options;
-    options.cost.tile_qubits = 5;
-    options.cost.row_bits = 1;
+    testing::add_drawn_gates(c, 150, kGates, random);
+    PlanOptions options = testing::tile_options(5, 1);
     options.cost.bandwidth = 1e5;  // a pass takes as long as one over 30 qubits
     options.cost.search_from_qubits = 0;
     options.cost.wide_tile_qubits = random() % 2 ? 6 : 0;
@@ -325,8 +272,7 @@ TEST(Planner, searched_plans_are_right) {
     PlanMemory memory;
     options.memory = &memory;
     for (int again = 0; again < 3; ++again) check(c, options, random, "searched");
-    if (::testing::Test::HasFailure()) return;
-  }
+  });
 }
 
 // Larger tiles cost more, passes that only move rows little.
@@ -339,31 +285,14 @@ TEST(Planner, passes_that_only_move_rows_may_be_wide) {
   static constexpr GateId kGates[] = {GateId::kCx, GateId::kCx,   GateId::kCx, GateId::kCx,
                                       GateId::kCx, GateId::kSwap, GateId::kH,  GateId::kX,
                                       GateId::kCz, GateId::kT,    GateId::kCcx};
+  static constexpr GateId kFlips[] = {GateId::kCx};
   std::size_t num_wide = 0, num_small = 0;
   for_each_seed(1500, [&](std::uint64_t seed, std::mt19937_64& random) {
     const int n = 7 + static_cast<int>(random() % 4);
-    circuit::Circuit c;
-    c.add_qreg("q", static_cast<std::uint32_t>(n));
-    const auto qubit = [&] { return static_cast<circuit::Qubit>(random() % n); };
-    const auto flips = [&] {
-      for (std::uint64_t k = random() % 12; k > 0; --k) {
-        const circuit::Qubit a = qubit(), b = qubit();
-        if (a != b) c.add_gate(GateId::kCx, {a, b});
-      }
-    };
-    flips();
-    for (std::uint64_t k = random() % 12; k > 0; --k) {
-      const GateId gate = kGates[random() % std::size(kGates)];
-      const circuit::GateInfo& info = circuit::gate_info(gate);
-      const auto num_qubits = static_cast<std::size_t>(info.num_controls + info.num_targets);
-      std::vector<circuit::Qubit> qubits;
-      while (qubits.size() < num_qubits) {
-        const circuit::Qubit q = qubit();
-        if (std::find(qubits.begin(), qubits.end(), q) == qubits.end()) qubits.push_back(q);
-      }
-      c.add_gate(gate, qubits);
-    }
-    flips();
+    circuit::Circuit c(static_cast<std::uint32_t>(n));
+    testing::add_drawn_gates(c, random() % 12, kFlips, random);
+    testing::add_drawn_gates(c, random() % 12, kGates, random);
+    testing::add_drawn_gates(c, random() % 12, kFlips, random);
     PlanOptions options;
     options.cost.row_bits = 1 + static_cast<int>(random() % 2);
     options.cost.tile_qubits = 5;
@@ -372,10 +301,8 @@ TEST(Planner, passes_that_only_move_rows_may_be_wide) {
     options.cost.price = move_price;
     options.from_zeros = random() % 4 == 0;
     options.restore_layout = random() % 3 == 0;
-    if (!options.from_zeros) {
-      std::shuffle(options.layout.position.begin(), options.layout.position.begin() + n, random);
-      if (seed % 3 == 0) options.layout.flips = random() & low_mask(n);
-    }
+    if (!options.from_zeros) testing::begin_anywhere(options, n, random);
+    if (seed % 3) options.layout.flips = 0;
     check(c, options, random, "flips");
     if (::testing::Test::HasFailure()) return;
     const Plan plan = make_plan(c, options);
@@ -443,9 +370,7 @@ TEST(Planner, passes_at_thirty_qubits_do_not_exceed_the_greedy_ones) {
       {"ising", 6},  {"qaoa", 6},       {"bv", 3}};
   for (const auto& [family, limit] : kLimits) {
     const circuit::Circuit c = circuit::make_family(family, 30);
-    PlanOptions options;
-    options.cost.tile_qubits = 12;
-    options.cost.row_bits = 3;
+    PlanOptions options = testing::tile_options(12, 3);
     const Plan plan = make_plan(c, options);
     check_structure(plan);
     EXPECT_LE(plan.passes.size(), limit) << family;

@@ -3,29 +3,10 @@
 namespace tilewave::statevec {
 
 const char* name_of(Rewrite rewrite) {
-  switch (rewrite) {
-    case Rewrite::kSearched:
-      return "searched";
-    case Rewrite::kWideTile:
-      return "wide tiles";
-    case Rewrite::kNarrowed:
-      return "narrowed tiles";
-    case Rewrite::kOneMore:
-      return "one pass more";
-    case Rewrite::kSplit:
-      return "split passes";
-    case Rewrite::kMergedMoves:
-      return "merged moves";
-    case Rewrite::kTakenMoves:
-      return "taken moves";
-    case Rewrite::kSmallTile:
-      return "small tiles";
-    case Rewrite::kDeferred:
-      return "deferred passes";
-    case Rewrite::kHandedOver:
-      return "handed over";
-  }
-  return "";
+  static constexpr const char* kNames[kNumRewrites] = {
+      "searched",     "wide tiles",  "narrowed tiles", "one pass more",   "split passes",
+      "merged moves", "taken moves", "small tiles",    "deferred passes", "handed over"};
+  return kNames[static_cast<int>(rewrite)];
 }
 
 std::string Rewrites::text() const {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <random>
 
+#include "tilewave/base/seeds_test.h"
 #include "tilewave/statevec/plan/planner.h"
 #include "tilewave/statevec/testing/reference.h"
 
@@ -47,18 +48,11 @@ double price(const Plan&, const Pass& pass, const CostModel&) {
   return 1 + static_cast<double>(pass.active.size());
 }
 
-Plan checked_plan(const circuit::Circuit& c, const PlanOptions& options, std::mt19937_64& random) {
-  const int n = static_cast<int>(c.num_qubits());
-  testing::Amplitudes expected = testing::random_state(n, random), physical(expected.size());
-  for (std::uint64_t x = 0; x < expected.size(); ++x)
-    physical[options.layout.physical(x, n)] = expected[x];
-  testing::apply_circuit(expected, c);
-  Plan plan = make_plan(c, options);
-  testing::run_plan(physical, plan);
-  EXPECT_LT(testing::max_difference(testing::in_order(physical, plan.layout_after, n), expected),
-            1e-11)
-      << explain(plan);
-  return plan;
+Rewrites checked_rewrites(const circuit::Circuit& c, const PlanOptions& options,
+                          std::mt19937_64& random) {
+  const auto ran = testing::run_planned(c, options, random, [](const Plan&) {});
+  EXPECT_LT(ran.difference, 1e-11) << explain(ran.plan);
+  return ran.plan.rewrites;
 }
 
 TEST(Rewrites, forced_and_forbidden_plans_give_the_same_state) {
@@ -68,18 +62,13 @@ TEST(Rewrites, forced_and_forbidden_plans_give_the_same_state) {
     const bool of_ranks = rewrite == Rewrite::kDeferred || rewrite == Rewrite::kHandedOver;
     const bool of_moves = rewrite == Rewrite::kMergedMoves || rewrite == Rewrite::kTakenMoves;
     int forced = 0, forbidden = 0;
-    for (std::uint64_t seed = 0; seed < (of_moves ? 400u : 60u); ++seed) {
-      SCOPED_TRACE("seed " + std::to_string(seed));
-      std::mt19937_64 random(seed);
+    for_each_seed(of_moves ? 400 : 60, [&](std::uint64_t, std::mt19937_64& random) {
       const int n = 8 + static_cast<int>(random() % 3);
       const circuit::Circuit c = any_circuit(n, random);
-      PlanOptions options;
-      options.cost.row_bits = 1;
-      options.cost.tile_qubits = 5;
+      PlanOptions options = testing::tile_options(5, 1);
       options.cost.bandwidth = 1e5;
       options.restore_layout = random() % 2;
-      std::shuffle(options.layout.position.begin(), options.layout.position.begin() + n, random);
-      options.layout.flips = random() & low_mask(n);
+      testing::begin_anywhere(options, n, random);
       if (of_ranks) {
         options.cost.shard_bits = 1 + static_cast<int>(random() % 2);
       } else if (of_moves || rewrite == Rewrite::kSmallTile) {
@@ -94,11 +83,10 @@ TEST(Rewrites, forced_and_forbidden_plans_give_the_same_state) {
       options.rewrites = {{rewrite}, {}};
       if (rewrite == Rewrite::kNarrowed || rewrite == Rewrite::kOneMore)
         options.rewrites.forced.add(Rewrite::kSearched);
-      forced += checked_plan(c, options, random).rewrites.has(rewrite);
+      forced += checked_rewrites(c, options, random).has(rewrite);
       options.rewrites = {{}, {rewrite}};
-      forbidden += checked_plan(c, options, random).rewrites.has(rewrite);
-      if (HasFailure()) return;
-    }
+      forbidden += checked_rewrites(c, options, random).has(rewrite);
+    });
     EXPECT_GT(forced, 10);
     EXPECT_EQ(forbidden, 0);
   }

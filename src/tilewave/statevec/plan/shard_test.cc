@@ -8,7 +8,6 @@
 #include <bit>
 #include <random>
 
-#include "tilewave/base/error.h"
 #include "tilewave/base/seeds_test.h"
 #include "tilewave/base/thrown_test.h"
 #include "tilewave/circuit/families.h"
@@ -69,10 +68,7 @@ TEST(Shard, random_circuits_give_the_state_of_their_gates) {
     options.cost.tile_qubits = std::max(5, options.cost.row_bits + 4);
     options.from_zeros = random() % 2;
     options.restore_layout = random() % 3 == 0;
-    if (!options.from_zeros) {
-      std::shuffle(options.layout.position.begin(), options.layout.position.begin() + n, random);
-      options.layout.flips = random() & low_mask(n);
-    }
+    if (!options.from_zeros) testing::begin_anywhere(options, n, random);
     check(c, options, random);
   });
 }
@@ -107,8 +103,7 @@ TEST(Shard, what_comes_back_soonest_is_on_the_lowest_shard_position) {
 }
 
 TEST(Shard, diagonals_controls_and_flips_on_shard_bits_need_no_exchange) {
-  circuit::Circuit c;
-  c.add_qreg("q", 8);
+  circuit::Circuit c(8);
   for (circuit::Qubit q = 0; q < 6; ++q) c.add_gate(circuit::GateId::kH, {q});
   for (circuit::Qubit q = 0; q < 7; ++q) {
     const double angle = 0.3 + q;
@@ -118,10 +113,7 @@ TEST(Shard, diagonals_controls_and_flips_on_shard_bits_need_no_exchange) {
     if (q < 6) c.add_gate(circuit::GateId::kCx, {6 + q % 2, q});
   }
   c.add_gate(circuit::GateId::kSwap, {6, 7});
-  PlanOptions options;
-  options.cost.shard_bits = 2;
-  options.cost.tile_qubits = 5;
-  options.cost.row_bits = 1;
+  PlanOptions options = testing::tile_options(5, 1, 2);
   EXPECT_EQ(make_plan(c, options).exchanges.size(), 0u);
   std::mt19937_64 random(3);
   check(c, options, random);
@@ -134,10 +126,7 @@ TEST(Shard, exchanges_at_thirty_two_qubits_stay_few) {
       {"random", 2}, {"supremacy", 3}, {"quantum_volume", 3},
       {"ising", 1},  {"qaoa", 2},      {"bv", 1}};
   for (const auto& [family, limit] : kLimits) {
-    PlanOptions options;
-    options.cost.tile_qubits = 12;
-    options.cost.row_bits = 3;
-    options.cost.shard_bits = 2;
+    PlanOptions options = testing::tile_options(12, 3, 2);
     const Plan plan = make_plan(circuit::make_family(family, 32), options);
     check_shares(plan);
     const auto moving = std::count_if(plan.exchanges.begin(), plan.exchanges.end(),
@@ -152,9 +141,7 @@ TEST(Shard, exchanges_at_thirty_two_qubits_stay_few) {
 TEST(Shard, exchanges_cost_few_passes) {
   for (const auto family : circuit::family_names()) {
     for (const int bits : {1, 2}) {
-      PlanOptions options;
-      options.cost.tile_qubits = 12;
-      options.cost.row_bits = 3;
+      PlanOptions options = testing::tile_options(12, 3);
       options.cost.exposed = 0;  // a pass less saves nothing: no search
       const circuit::Circuit c = circuit::make_family(family, 32);
       const std::size_t one = make_plan(c, options).passes.size();
@@ -170,10 +157,7 @@ TEST(Shard, searched_plans_have_no_more_passes_than_greedy_ones) {
   for (const auto family : circuit::family_names()) {
     const circuit::Circuit c = circuit::make_family(family, 32);
     for (const int bits : {1, 2, 3}) {
-      PlanOptions options;
-      options.cost.tile_qubits = 12;
-      options.cost.row_bits = 3;
-      options.cost.shard_bits = bits;
+      PlanOptions options = testing::tile_options(12, 3, bits);
       const Plan searched = make_plan(c, options);
       check_shares(searched);
       options.cost.exposed = 0;  // a pass less saves nothing: no search
@@ -188,10 +172,7 @@ TEST(Shard, searched_plans_have_no_more_passes_than_greedy_ones) {
 // Slices lie beside what the passes around an exchange touch; what they hide is not counted.
 TEST(Shard, passes_hide_exchanges) {
   for (const auto family : circuit::family_names()) {
-    PlanOptions options;
-    options.cost.tile_qubits = 12;
-    options.cost.row_bits = 3;
-    options.cost.shard_bits = 1;
+    PlanOptions options = testing::tile_options(12, 3, 1);
     const circuit::Circuit c = circuit::make_family(family, 32);
     const double apart_s = make_plan(c, options).predicted_s;
     options.cost.overlap = {3, 32, 0.5};
@@ -220,8 +201,7 @@ TEST(Shard, passes_hide_exchanges) {
 }
 
 TEST(Shard, too_many_ranks_are_an_error) {
-  circuit::Circuit c;
-  c.add_qreg("q", 3);
+  circuit::Circuit c(3);
   c.add_gate(circuit::GateId::kH, {0});
   PlanOptions options;
   options.cost.shard_bits = 3;

@@ -7,7 +7,6 @@
 #include <bit>
 #include <functional>
 #include <map>
-#include <optional>
 #include <random>
 #include <string>
 
@@ -26,88 +25,126 @@ T& any_of(Random& random, std::vector<T>& list) {
   return list[any(random, list.size())];
 }
 
-Pass* any_pass(Plan& plan, Random& random) {
-  return plan.passes.empty() ? nullptr : &any_of(random, plan.passes);
-}
-
-// An action of the wanted kind, with the pass that has it.
-struct Found {
-  Pass* pass = nullptr;
-  std::size_t at = 0;
-  Action& action() const { return pass->actions[at]; }
-};
-std::optional<Found> any_action(Plan& plan, Random& random,
-                                const std::function<bool(const Action&)>& wanted) {
-  std::vector<Found> all;
-  for (Pass& pass : plan.passes) {
-    for (std::size_t k = 0; k < pass.actions.size(); ++k) {
-      if (wanted(pass.actions[k])) all.push_back({&pass, k});
-    }
-  }
-  if (all.empty()) return std::nullopt;
-  return any_of(random, all);
-}
-std::optional<Found> any_of_kind(Plan& plan, Random& random, ActionKind kind) {
-  return any_action(plan, random, [&](const Action& a) { return a.kind == kind; });
+template <class T>
+void erase(std::vector<T>& list, std::size_t k) {
+  list.erase(list.begin() + static_cast<std::ptrdiff_t>(k));
 }
 
 // Takes a position out of a pass that stores it where it was.
 void drop_active(Pass& pass, std::size_t k) {
-  pass.active.erase(pass.active.begin() + static_cast<std::ptrdiff_t>(k));
-  pass.dest.erase(pass.dest.begin() + static_cast<std::ptrdiff_t>(k));
+  erase(pass.active, k);
+  erase(pass.dest, k);
 }
+
+using Plant = std::function<bool(Plan&, Random&)>;  // false where the plan has nothing for it
 
 struct Mutation {
   const char* name;
-  std::function<bool(Plan&, Random&)> plant;  // false where the plan has nothing for it
+  Plant plant;
 };
+
+// What returns nothing always finds something to change.
+template <class F, class... Arguments>
+bool planted(const F& change, Arguments&... arguments) {
+  if constexpr (std::is_void_v<std::invoke_result_t<const F&, Arguments&...>>) {
+    change(arguments...);
+    return true;
+  } else {
+    return change(arguments...);
+  }
+}
+
+// change(plan, random) to any plan.
+template <class F>
+Plant in_plan(F change) {
+  return [=](Plan& plan, Random& random) { return planted(change, plan, random); };
+}
+
+// change(one, random) to one of a list of the plan.
+template <class T, class F>
+Plant in_any(std::vector<T> Plan::*list, F change) {
+  return [=](Plan& plan, Random& random) {
+    return !(plan.*list).empty() && planted(change, any_of(random, plan.*list), random);
+  };
+}
+
+// One of a list of the plan is missing.
+template <class T>
+Plant without_any(std::vector<T> Plan::*list) {
+  return [=](Plan& plan, Random& random) {
+    if ((plan.*list).empty()) return false;
+    erase(plan.*list, any(random, (plan.*list).size()));
+    return true;
+  };
+}
+
+// change(pass, number of the action in it, random) to one of the actions that are wanted.
+template <class Wanted, class F>
+Plant in_action(Wanted wanted, F change) {
+  return [=](Plan& plan, Random& random) {
+    std::vector<std::pair<Pass*, std::size_t>> all;
+    for (Pass& pass : plan.passes) {
+      for (std::size_t k = 0; k < pass.actions.size(); ++k) {
+        if (wanted(pass.actions[k])) all.emplace_back(&pass, k);
+      }
+    }
+    if (all.empty()) return false;
+    const auto [pass, at] = any_of(random, all);
+    return planted(change, *pass, at, random);
+  };
+}
+
+bool is_any(const Action&) { return true; }
+bool has_target(const Action& a) { return a.num_targets > 0; }
+bool has_control(const Action& a) { return a.control_mask != 0; }
+auto is(ActionKind kind) {
+  return [kind](const Action& a) { return a.kind == kind; };
+}
+
+std::uint64_t small_turn(Random& random) { return std::uint64_t{1} << (20 + any(random, 44)); }
 
 const std::vector<Mutation>& mutations() {
   static const std::vector<Mutation> all = {
       {"a pass loses the positions that it flips on store",  // what made small tiles wrong
        [](Plan& plan, Random& random) {
-         Pass* pass = any_pass(plan, random);
-         if (!pass) return false;
-         for (std::size_t k = 0; k < pass->active.size(); ++k) {
-           const int p = pass->active[k];
-           if (p < plan.row_bits || pass->dest[k] != p || !(pass->store_flips >> p & 1)) continue;
-           if (std::any_of(pass->actions.begin(), pass->actions.end(),
+         if (plan.passes.empty()) return false;
+         Pass& pass = any_of(random, plan.passes);
+         for (std::size_t k = 0; k < pass.active.size(); ++k) {
+           const int p = pass.active[k];
+           if (p < plan.row_bits || pass.dest[k] != p || !(pass.store_flips >> p & 1)) continue;
+           if (std::any_of(pass.actions.begin(), pass.actions.end(),
                            [&](const Action& a) { return a.target_mask() >> p & 1; }))
              continue;
-           drop_active(*pass, k);
+           drop_active(pass, k);
            return true;
          }
          return false;
        }},
-      {"a flip on store is dropped",
-       [](Plan& plan, Random& random) {
-         Pass* pass = any_pass(plan, random);
-         if (!pass || !pass->store_flips) return false;
-         pass->store_flips &= pass->store_flips - 1;
-         return true;
-       }},
-      {"a flip on store is added",
-       [](Plan& plan, Random& random) {
-         Pass* pass = any_pass(plan, random);
-         if (!pass) return false;
-         pass->store_flips ^= bit(any_of(random, pass->active));
-         return true;
-       }},
+      {"a flip on store is dropped", in_any(&Plan::passes,
+                                            [](Pass& pass, Random&) {
+                                              if (!pass.store_flips) return false;
+                                              pass.store_flips &= pass.store_flips - 1;
+                                              return true;
+                                            })},
+      {"a flip on store is added", in_any(&Plan::passes,
+                                          [](Pass& pass, Random& random) {
+                                            pass.store_flips ^= bit(any_of(random, pass.active));
+                                          })},
       {"two positions change places on store",
-       [](Plan& plan, Random& random) {
-         Pass* pass = any_pass(plan, random);
-         if (!pass || pass->dest.size() < 2) return false;
-         const std::size_t k = any(random, pass->dest.size() - 1);
-         std::swap(pass->dest[k], pass->dest[k + 1]);
-         return true;
-       }},
+       in_any(&Plan::passes,
+              [](Pass& pass, Random& random) {
+                if (pass.dest.size() < 2) return false;
+                const std::size_t k = any(random, pass.dest.size() - 1);
+                std::swap(pass.dest[k], pass.dest[k + 1]);
+                return true;
+              })},
       {"three positions rotate on store",
-       [](Plan& plan, Random& random) {
-         Pass* pass = any_pass(plan, random);
-         if (!pass || pass->dest.size() < 3) return false;
-         std::rotate(pass->dest.begin(), pass->dest.begin() + 1, pass->dest.begin() + 3);
-         return true;
-       }},
+       in_any(&Plan::passes,
+              [](Pass& pass, Random&) {
+                if (pass.dest.size() < 3) return false;
+                std::rotate(pass.dest.begin(), pass.dest.begin() + 1, pass.dest.begin() + 3);
+                return true;
+              })},
       {"the final layout exchanges two qubits",
        [](Plan& plan, Random& random) {
          if (plan.num_qubits < 2) return false;
@@ -115,11 +152,9 @@ const std::vector<Mutation>& mutations() {
          std::swap(plan.layout_after.position[q], plan.layout_after.position[q + 1]);
          return true;
        }},
-      {"the final layout flips a qubit more",
-       [](Plan& plan, Random& random) {
+      {"the final layout flips a qubit more", in_plan([](Plan& plan, Random& random) {
          plan.layout_after.flips ^= random() & low_mask(plan.num_qubits);
-         return true;
-       }},
+       })},
       {"the layout before is another one",
        [](Plan& plan, Random&) {
          if (plan.num_qubits < 2) return false;
@@ -127,76 +162,40 @@ const std::vector<Mutation>& mutations() {
          return true;
        }},
       {"a pass takes a position for zero before it that is not",
-       [](Plan& plan, Random& random) {
-         Pass* pass = any_pass(plan, random);
-         if (!pass) return false;
-         pass->known_zero_before |= bit(any_of(random, pass->active));
-         return true;
-       }},
+       in_any(&Plan::passes,
+              [](Pass& pass, Random& random) {
+                pass.known_zero_before |= bit(any_of(random, pass.active));
+              })},
       {"a pass leaves a position for zero that is not",
-       [](Plan& plan, Random& random) {
-         Pass* pass = any_pass(plan, random);
-         if (!pass) return false;
-         pass->known_zero_after |= bit(any_of(random, pass->active));
-         return true;
-       }},
-      {"the plan ends with a zero that is none",
-       [](Plan& plan, Random& random) {
+       in_any(&Plan::passes,
+              [](Pass& pass, Random& random) {
+                pass.known_zero_after |= bit(any_of(random, pass.active));
+              })},
+      {"the plan ends with a zero that is none", in_plan([](Plan& plan, Random& random) {
          plan.known_zero_after |= bit(static_cast<int>(any(random, plan.num_qubits)));
-         return true;
-       }},
+       })},
       {"a scale is twice as large",
-       [](Plan& plan, Random& random) {
-         Pass* pass = any_pass(plan, random);
-         if (!pass) return false;
-         pass->scale *= 2;
-         return true;
-       }},
+       in_any(&Plan::passes, [](Pass& pass, Random&) { pass.scale *= 2; })},
       {"a scale is off by a millionth",
-       [](Plan& plan, Random& random) {
-         Pass* pass = any_pass(plan, random);
-         if (!pass) return false;
-         pass->scale *= 1.000001;
-         return true;
-       }},
+       in_any(&Plan::passes, [](Pass& pass, Random&) { pass.scale *= 1.000001; })},
       {"a scale has another phase",
-       [](Plan& plan, Random& random) {
-         Pass* pass = any_pass(plan, random);
-         if (!pass) return false;
-         pass->scale *= cplx{std::cos(1e-6), std::sin(1e-6)};
-         return true;
-       }},
+       in_any(&Plan::passes,
+              [](Pass& pass, Random&) { pass.scale *= cplx{std::cos(1e-6), std::sin(1e-6)}; })},
       {"a scale is conjugated or negative",
-       [](Plan& plan, Random& random) {
-         Pass* pass = any_pass(plan, random);
-         if (!pass) return false;
-         pass->scale = -pass->scale;
-         return true;
-       }},
+       in_any(&Plan::passes, [](Pass& pass, Random&) { pass.scale = -pass.scale; })},
       {"an action is lost",
-       [](Plan& plan, Random& random) {
-         const auto found = any_action(plan, random, [](const Action&) { return true; });
-         if (!found) return false;
-         found->pass->actions.erase(found->pass->actions.begin() +
-                                    static_cast<std::ptrdiff_t>(found->at));
-         return true;
-       }},
-      {"an action runs twice",
-       [](Plan& plan, Random& random) {
-         const auto found = any_action(plan, random, [](const Action&) { return true; });
-         if (!found) return false;
-         const Action copy = found->action();
-         found->pass->actions.insert(
-             found->pass->actions.begin() + static_cast<std::ptrdiff_t>(found->at), copy);
-         return true;
-       }},
-      {"two actions change places",
-       [](Plan& plan, Random& random) {
-         const auto found = any_action(plan, random, [](const Action&) { return true; });
-         if (!found || found->at == 0) return false;
-         std::swap(found->pass->actions[found->at], found->pass->actions[found->at - 1]);
-         return true;
-       }},
+       in_action(is_any, [](Pass& pass, std::size_t at, Random&) { erase(pass.actions, at); })},
+      {"an action runs twice", in_action(is_any,
+                                         [](Pass& pass, std::size_t at, Random&) {
+                                           const Action copy = pass.actions[at];
+                                           pass.actions.insert(pass.actions.begin() + at, copy);
+                                         })},
+      {"two actions change places", in_action(is_any,
+                                              [](Pass& pass, std::size_t at, Random&) {
+                                                if (at == 0) return false;
+                                                std::swap(pass.actions[at], pass.actions[at - 1]);
+                                                return true;
+                                              })},
       {"an action runs a pass later",
        [](Plan& plan, Random& random) {
          if (plan.passes.size() < 2) return false;
@@ -208,85 +207,58 @@ const std::vector<Mutation>& mutations() {
          return true;
        }},
       {"an action has another target",
-       [](Plan& plan, Random& random) {
-         const auto found =
-             any_action(plan, random, [](const Action& a) { return a.num_targets > 0; });
-         if (!found) return false;
-         Action& a = found->action();
-         a.targets[0] = any_of(random, found->pass->active);
-         return true;
-       }},
+       in_action(has_target,
+                 [](Pass& pass, std::size_t at, Random& random) {
+                   pass.actions[at].targets[0] = any_of(random, pass.active);
+                 })},
       {"the targets of a matrix change places",
-       [](Plan& plan, Random& random) {
-         const auto found =
-             any_action(plan, random, [](const Action& a) { return a.num_targets > 1; });
-         if (!found) return false;
-         std::swap(found->action().targets[0], found->action().targets[1]);
-         return true;
-       }},
+       in_action([](const Action& a) { return a.num_targets > 1; },
+                 [](Pass& pass, std::size_t at, Random&) {
+                   std::swap(pass.actions[at].targets[0], pass.actions[at].targets[1]);
+                 })},
       {"an entry of a matrix is another number",
-       [](Plan& plan, Random& random) {
-         if (plan.matrices.empty()) return false;
-         any_of(random, plan.matrices) += 0.01;
-         return true;
-       }},
-      {"a control is inverted",
-       [](Plan& plan, Random& random) {
-         const auto found =
-             any_action(plan, random, [](const Action& a) { return a.control_mask != 0; });
-         if (!found) return false;
-         Action& a = found->action();
-         a.control_value ^= a.control_mask & (~a.control_mask + 1);
-         return true;
-       }},
-      {"a control is lost",
-       [](Plan& plan, Random& random) {
-         const auto found =
-             any_action(plan, random, [](const Action& a) { return a.control_mask != 0; });
-         if (!found) return false;
-         Action& a = found->action();
-         a.control_mask &= a.control_mask - 1;
-         a.control_value &= a.control_mask;
-         return true;
-       }},
+       in_any(&Plan::matrices, [](cplx& entry, Random&) { entry += 0.01; })},
+      {"a control is inverted", in_action(has_control,
+                                          [](Pass& pass, std::size_t at, Random&) {
+                                            Action& a = pass.actions[at];
+                                            a.control_value ^=
+                                                a.control_mask & (~a.control_mask + 1);
+                                          })},
+      {"a control is lost", in_action(has_control,
+                                      [](Pass& pass, std::size_t at, Random&) {
+                                        Action& a = pass.actions[at];
+                                        a.control_mask &= a.control_mask - 1;
+                                        a.control_value &= a.control_mask;
+                                      })},
       {"a control is on another position",
        [](Plan& plan, Random& random) {
-         const auto found = any_action(
-             plan, random, [](const Action& a) { return std::has_single_bit(a.control_mask); });
-         if (!found) return false;
-         Action& a = found->action();
-         const std::uint64_t other = bit(static_cast<int>(any(random, plan.num_qubits)));
-         a.control_value = a.control_value ? other : 0;
-         a.control_mask = other;
-         return true;
+         const auto move = [n = plan.num_qubits](Pass& pass, std::size_t at, Random& any_position) {
+           Action& a = pass.actions[at];
+           const std::uint64_t other = bit(static_cast<int>(any(any_position, n)));
+           a.control_value = a.control_value ? other : 0;
+           a.control_mask = other;
+         };
+         return in_action([](const Action& a) { return std::has_single_bit(a.control_mask); },
+                          move)(plan, random);
        }},
       {"a lift has the other sign",
-       [](Plan& plan, Random& random) {
-         const auto found = any_of_kind(plan, random, ActionKind::kLift);
-         if (!found) return false;
-         found->action().m[0] = -found->action().m[0];
-         return true;
-       }},
+       in_action(is(ActionKind::kLift),
+                 [](Pass& pass, std::size_t at, Random&) {
+                   pass.actions[at].m[0] = -pass.actions[at].m[0];
+                 })},
       {"a lift has another phase before it",
-       [](Plan& plan, Random& random) {
-         const auto found = any_of_kind(plan, random, ActionKind::kLift);
-         if (!found) return false;
-         found->action().pre_turns += std::uint64_t{1} << (20 + any(random, 44));
-         return true;
-       }},
+       in_action(is(ActionKind::kLift),
+                 [](Pass& pass, std::size_t at, Random& random) {
+                   pass.actions[at].pre_turns += small_turn(random);
+                 })},
       {"a rotation is transposed",
-       [](Plan& plan, Random& random) {
-         const auto found = any_of_kind(plan, random, ActionKind::kRotate);
-         if (!found) return false;
-         std::swap(found->action().m[1], found->action().m[2]);
-         return true;
-       }},
+       in_action(is(ActionKind::kRotate),
+                 [](Pass& pass, std::size_t at, Random&) {
+                   std::swap(pass.actions[at].m[1], pass.actions[at].m[2]);
+                 })},
       {"a phase is another one",
-       [](Plan& plan, Random& random) {
-         if (plan.terms.empty()) return false;
-         any_of(random, plan.terms).turns ^= std::uint64_t{1} << (20 + any(random, 44));
-         return true;
-       }},
+       in_any(&Plan::terms,
+              [](PhaseTerm& term, Random& random) { term.turns ^= small_turn(random); })},
       {"a phase is on other positions",
        [](Plan& plan, Random& random) {
          if (plan.terms.empty()) return false;
@@ -294,33 +266,23 @@ const std::vector<Mutation>& mutations() {
          return true;
        }},
       {"the last term of a phase is lost",
-       [](Plan& plan, Random& random) {
-         const auto found = any_of_kind(plan, random, ActionKind::kPhase);
-         if (!found || found->action().count == 0) return false;
-         --found->action().count;
-         return true;
-       }},
+       in_action(is(ActionKind::kPhase),
+                 [](Pass& pass, std::size_t at, Random&) {
+                   if (pass.actions[at].count == 0) return false;
+                   --pass.actions[at].count;
+                   return true;
+                 })},
       {"a target is not active",
-       [](Plan& plan, Random& random) {
-         const auto found =
-             any_action(plan, random, [](const Action& a) { return a.num_targets > 0; });
-         if (!found) return false;
-         Pass& pass = *found->pass;
-         for (std::size_t k = 0; k < pass.active.size(); ++k) {
-           if (pass.active[k] != found->action().targets[0] || pass.dest[k] != pass.active[k])
-             continue;
-           drop_active(pass, k);
-           return true;
-         }
-         return false;
-       }},
-      {"a pass is lost",
-       [](Plan& plan, Random& random) {
-         if (plan.passes.empty()) return false;
-         plan.passes.erase(plan.passes.begin() +
-                           static_cast<std::ptrdiff_t>(any(random, plan.passes.size())));
-         return true;
-       }},
+       in_action(has_target,
+                 [](Pass& pass, std::size_t at, Random&) {
+                   const auto found = std::find(pass.active.begin(), pass.active.end(),
+                                                pass.actions[at].targets[0]);
+                   const std::size_t k = found - pass.active.begin();
+                   if (k == pass.active.size() || pass.dest[k] != pass.active[k]) return false;
+                   drop_active(pass, k);
+                   return true;
+                 })},
+      {"a pass is lost", without_any(&Plan::passes)},
       {"two passes change places",
        [](Plan& plan, Random& random) {
          if (plan.passes.size() < 2) return false;
@@ -328,13 +290,7 @@ const std::vector<Mutation>& mutations() {
          std::swap(plan.passes[k], plan.passes[k + 1]);
          return true;
        }},
-      {"an exchange is lost",
-       [](Plan& plan, Random& random) {
-         if (plan.exchanges.empty()) return false;
-         plan.exchanges.erase(plan.exchanges.begin() +
-                              static_cast<std::ptrdiff_t>(any(random, plan.exchanges.size())));
-         return true;
-       }},
+      {"an exchange is lost", without_any(&Plan::exchanges)},
       {"an exchange swaps another position",
        [](Plan& plan, Random& random) {
          if (plan.exchanges.empty()) return false;
@@ -383,20 +339,14 @@ Case random_case(Random& random) {
   while (std::any_of(c.circuit.ops().begin(), c.circuit.ops().end(), too_wide))
     c.circuit = testing::random_circuit(n, 1 + static_cast<int>(random() % 40), random);
   using circuit::GateId;
-  for (std::uint64_t k = random() % 12; k > 0; --k) {  // rows that move
-    const auto a = static_cast<circuit::Qubit>(random() % n);
-    const auto b = static_cast<circuit::Qubit>((a + 1 + random() % (n - 1)) % n);
-    random() % 3 ? c.circuit.add_gate(GateId::kCx, {a, b}) : c.circuit.add_gate(GateId::kX, {a});
-  }
+  static constexpr GateId kMoves[] = {GateId::kCx, GateId::kCx, GateId::kX};  // of rows
+  testing::add_drawn_gates(c.circuit, random() % 12, kMoves, random);
   PlanOptions& o = c.options;
   o.from_zeros = random() % 2;
   o.restore_layout = random() % 2;
   o.cost.row_bits = static_cast<int>(random() % 2);
   o.cost.tile_qubits = kTile;
-  if (!o.from_zeros) {
-    std::shuffle(o.layout.position.begin(), o.layout.position.begin() + n, random);
-    o.layout.flips = random() & low_mask(n);
-  }
+  if (!o.from_zeros) testing::begin_anywhere(o, n, random);
   if (random() % 3 == 0) {
     o.cost.shard_bits = 1 + static_cast<int>(random() % 2);
   } else {

@@ -8,6 +8,10 @@ namespace tilewave::statevec::rates {
 
 namespace {
 
+constexpr double kRange = 8;  // a rate stays within this factor of its start
+// Errors larger than this share of a time count less (Huber's weights): something else ran then.
+constexpr double kOutlier = 0.1;
+
 double median(std::vector<double> values) {
   if (values.empty()) return 0;
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -24,7 +28,7 @@ double predict(const Sample& sample, std::span<const double> rates) {
 // In units of the start, u_j = rates_j / start_j, the sum of squares is u A u - 2 b u; one u after the
 // other is set to where it is least, within the bounds, until none moves.
 std::vector<double> fit(std::span<const Sample> samples, std::span<const double> start,
-                        const FitOptions& options) {
+                        double ridge) {
   std::vector<double> levels;
   for (const Sample& s : samples) {
     const double own_s = predict(s, start) - s.known_s;
@@ -37,8 +41,8 @@ std::vector<double> fit(std::span<const Sample> samples, std::span<const double>
   std::vector<double> u(n, 1), weights(samples.size(), 1);
   constexpr int kRounds = 6, kSteps = 20000;
   for (int round = 0; round < kRounds; ++round) {
-    std::vector<double> a(n * n, 0), b(n, options.ridge);
-    for (std::size_t j = 0; j < n; ++j) a[j * n + j] = options.ridge;
+    std::vector<double> a(n * n, 0), b(n, ridge);
+    for (std::size_t j = 0; j < n; ++j) a[j * n + j] = ridge;
     for (std::size_t i = 0; i < samples.size(); ++i) {
       const Sample& s = samples[i];
       for (std::size_t j = 0; j < n; ++j) {
@@ -54,7 +58,7 @@ std::vector<double> fit(std::span<const Sample> samples, std::span<const double>
       for (std::size_t j = 0; j < n; ++j) {
         double rest = b[j];
         for (std::size_t k = 0; k < n; ++k) rest -= k == j ? 0 : a[j * n + k] * u[k];
-        const double next = std::clamp(rest / a[j * n + j], 1 / options.range, options.range);
+        const double next = std::clamp(rest / a[j * n + j], 1 / kRange, kRange);
         moved = std::max(moved, std::abs(next - u[j]));
         u[j] = next;
       }
@@ -64,7 +68,7 @@ std::vector<double> fit(std::span<const Sample> samples, std::span<const double>
       double predicted_s = samples[i].known_s;
       for (std::size_t j = 0; j < n; ++j) predicted_s += samples[i].terms[j] * unit[j] * u[j];
       const double off = std::abs(predicted_s / samples[i].seconds - 1);
-      weights[i] = off > options.outlier ? options.outlier / off : 1;
+      weights[i] = off > kOutlier ? kOutlier / off : 1;
     }
   }
   std::vector<double> rates(n);

@@ -14,20 +14,13 @@ struct Sample {
   double known_s = 0;  ///< of `seconds`, what no rate to be found is part of
 };
 
-struct FitOptions {
-  /// What a rate that no time tells of is drawn to its start with, beside a sample's weight of 1.
-  double ridge = 1e-4;
-  double range = 8;  ///< a rate stays within this factor of its start
-  /// Errors larger than this share of a time count less (Huber's weights): something else ran then.
-  double outlier = 0.1;
-};
-
 /// Minimises  sum_i w_i ((terms_i . rates + known_i - seconds_i) / seconds_i)^2
 ///            + ridge sum_j (rates_j / start_j - 1)^2
 /// where `start` is brought to the level of the times first, by one factor for all. A rate that
-/// starts at 0 stays there.
+/// starts at 0 stays there. `ridge`: what a rate that no time tells of is drawn to its start with,
+/// beside a sample's weight of 1.
 std::vector<double> fit(std::span<const Sample> samples, std::span<const double> start,
-                        const FitOptions& options = {});
+                        double ridge = 1e-4);
 
 /// Seconds that the rates predict for a sample.
 double predict(const Sample& sample, std::span<const double> rates);

@@ -13,7 +13,7 @@
 #include "tilewave/statevec/plan/planner.h"
 #include "tilewave/statevec/rates/probes.h"
 #include "tilewave/statevec/tile/device_numbers.h"
-#include "tilewave/statevec/tile/price.h"
+#include "tilewave/statevec/tile/emulator_test.h"
 #include "tilewave/statevec/tile/program.h"
 
 namespace tilewave::statevec::rates {
@@ -75,9 +75,7 @@ TEST(Fit, recovers_planted_rates_of_cpu_passes) {
     const std::vector<double> truth = planted(start, random);
     std::vector<Sample> samples = cpu_samples(circuit::family_names());
     for (Sample& s : samples) s.seconds = predict(s, truth);
-    FitOptions exact;
-    exact.ridge = 1e-12;
-    const std::vector<double> found = fit(samples, start, exact);
+    const std::vector<double> found = fit(samples, start, 1e-12);
     int recovered = 0;
     for (std::size_t k = 0; k < truth.size(); ++k) {
       if (largest_share(samples, truth, k) < 0.02) continue;  // no time tells of it
@@ -126,12 +124,7 @@ TEST(Fit, keeps_what_no_time_tells_of_at_the_level_of_the_others) {
 
 // A plan for a device with tiles of this shape.
 Plan family_plan(std::string_view family, std::uint32_t num_qubits, const tile::Shape& shape) {
-  PlanOptions options;
-  options.precision = shape.precision;
-  options.cost.tile_qubits = shape.tile_qubits;
-  options.cost.row_bits = shape.row_bits;
-  options.cost.late_phases = true;
-  return make_plan(circuit::make_family(family, num_qubits), options);
+  return make_plan(circuit::make_family(family, num_qubits), tile::plan_options(shape));
 }
 
 // Operations of programs as a device runs them, with costs of another device.
@@ -153,16 +146,13 @@ TEST(Fit, recovers_what_operations_of_programs_cost) {
       for (const int layers : {2, 5, 9})
         add(probe_plan({24, precision, shape.tile_qubits, shape.row_bits}, static_cast<Step>(step),
                        layers));
-    for (const std::string_view family : circuit::family_names()) {
+    for (const std::string_view family : circuit::family_names())
       add(family_plan(family, 24, shape));
-    }
     const auto list = std::bit_cast<tile::OpCostList>(tile::shipped_costs(precision).interpreted);
     std::mt19937_64 random(5);
     const std::vector<double> truth = planted(list, random);
     for (Sample& s : samples) s.seconds = predict(s, truth);
-    FitOptions exact;
-    exact.ridge = 1e-10;
-    const std::vector<double> found = fit(samples, list, exact);
+    const std::vector<double> found = fit(samples, list, 1e-10);
     for (const Sample& s : samples) EXPECT_NEAR(predict(s, found) / s.seconds, 1, 0.01);
     for (const std::string_view name : {"unhidden", "exchange", "lift", "phase_table", "matrix2"}) {
       const auto k = static_cast<std::size_t>(

@@ -1,22 +1,46 @@
 // The file of a device's measured rates, as `tilewave tune` writes it, and the one place where
 // every front end finds it: $TILEWAVE_RATES, or else the folder "rates" of the user's cache
-// (runtime/cost_cache.h). The engines say which numbers they know (numbers.h), this file knows none
+// (runtime/cost_cache.h). The engines say which numbers they know (NumberInfo), this file knows none
 // of them.
 //
 // A file that is there is used or refused with an error, never left out silently.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <bit>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
+#include "tilewave/base/error.h"
 #include "tilewave/statevec/plan/precision.h"
-#include "tilewave/statevec/rates/numbers.h"
 
 namespace tilewave::statevec::rates {
+
+/// What a number of an engine's cost model is, for files, for the manual and for messages.
+struct NumberInfo {
+  const char* name;
+  const char* unit;
+  const char* meaning;
+  const char* measured;  ///< how
+};
+
+/// The numbers of a struct that has nothing but such, in their order: as files keep them, and back.
+template <class Numbers>
+std::vector<double> flat_of(const Numbers& numbers) {
+  const auto all = std::bit_cast<std::array<double, sizeof(Numbers) / sizeof(double)>>(numbers);
+  return {all.begin(), all.end()};
+}
+template <class Numbers>
+Numbers from_flat(std::span<const double> flat) {
+  std::array<double, sizeof(Numbers) / sizeof(double)> all{};
+  TW_CHECK(flat.size() == all.size(), "the numbers are those of another list");
+  std::copy(flat.begin(), flat.end(), all.begin());
+  return std::bit_cast<Numbers>(all);
+}
 
 enum class Kind : std::uint8_t { kCpu, kCuda };
 const char* word_of(Kind kind);

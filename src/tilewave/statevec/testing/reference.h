@@ -6,17 +6,27 @@
 #include <cmath>
 #include <functional>
 #include <numbers>
+#include <numeric>
 #include <random>
+#include <span>
 #include <vector>
 
 #include "tilewave/base/bits.h"
 #include "tilewave/circuit/circuit.h"
 #include "tilewave/statevec/plan/plan.h"
 #include "tilewave/statevec/plan/planner.h"
+#include "tilewave/statevec/state.h"
 
 namespace tilewave::statevec::testing {
 
 using Amplitudes = std::vector<cplx>;
+
+/// What a state of an engine holds.
+inline Amplitudes read_all(State& state) {
+  std::vector<std::uint64_t> indices(state.num_amplitudes());
+  for (std::uint64_t x = 0; x < indices.size(); ++x) indices[x] = x;
+  return state.amplitudes(indices);
+}
 
 inline void apply_dense(Amplitudes& a, const std::vector<int>& targets, std::uint64_t control_mask,
                         std::uint64_t control_value, const std::vector<cplx>& m) {
@@ -98,66 +108,69 @@ inline void run_exchange(Amplitudes& a, const Exchange& step) {
   a.swap(moved);
 }
 
-/// Runs a plan on physical amplitudes; unread memory is poisoned with NaN so that reading it shows.
-inline void run_plan(Amplitudes& a, const Plan& plan) {
-  std::size_t next_exchange = 0;
-  const auto run_exchanges = [&](std::size_t before_pass) {
-    while (next_exchange < plan.exchanges.size() &&
-           plan.exchanges[next_exchange].before_pass == before_pass) {
-      run_exchange(a, plan.exchanges[next_exchange++]);
-    }
-  };
-  for (const Pass& pass : plan.passes) {
-    run_exchanges(static_cast<std::size_t>(&pass - plan.passes.data()));
-    for (std::uint64_t p = 0; p < a.size(); ++p) {
-      if (p & pass.known_zero_before) a[p] = 0;
-    }
-    for (const Action& x : pass.actions) {
-      std::vector<int> targets;
-      for (int k = 0; k < x.num_targets; ++k) targets.push_back(x.targets[k]);
-      switch (x.kind) {
-        case ActionKind::kLift: {
-          const cplx pre = turn(x.pre_turns);
-          apply_dense(a, targets, 0, 0, {1, -x.m[0] * pre, x.m[0], pre});
-          break;
-        }
-        case ActionKind::kFlip:
-          apply_dense(a, targets, x.control_mask, x.control_value, {0, 1, 1, 0});
-          break;
-        case ActionKind::kRotate:
-          apply_dense(a, targets, x.control_mask, x.control_value,
-                      {x.m[0], x.m[1], x.m[2], x.m[3]});
-          break;
-        case ActionKind::kMatrix: {
-          const auto* first = plan.matrices.data() + x.first;
-          apply_dense(a, targets, x.control_mask, x.control_value,
-                      {first, first + (std::size_t{1} << (2 * x.num_targets))});
-          break;
-        }
-        case ActionKind::kPhase:
-          for (std::uint64_t p = 0; p < a.size(); ++p) {
-            std::uint64_t sum = 0;
-            for (std::uint32_t k = x.first; k < x.first + x.count; ++k) {
-              if ((p & plan.terms[k].mask) == plan.terms[k].mask) sum += plan.terms[k].turns;
-            }
-            a[p] *= turn(sum);
-          }
-          break;
+/// Runs a pass on physical amplitudes; memory that nobody may read is poisoned with NaN so that
+/// reading it shows.
+inline void run_pass(Amplitudes& a, const Plan& plan, const Pass& pass) {
+  for (std::uint64_t p = 0; p < a.size(); ++p) {
+    if (p & pass.known_zero_before) a[p] = 0;
+  }
+  for (const Action& x : pass.actions) {
+    std::vector<int> targets;
+    for (int k = 0; k < x.num_targets; ++k) targets.push_back(x.targets[k]);
+    switch (x.kind) {
+      case ActionKind::kLift: {
+        const cplx pre = turn(x.pre_turns);
+        apply_dense(a, targets, 0, 0, {1, -x.m[0] * pre, x.m[0], pre});
+        break;
       }
+      case ActionKind::kFlip:
+        apply_dense(a, targets, x.control_mask, x.control_value, {0, 1, 1, 0});
+        break;
+      case ActionKind::kRotate:
+        apply_dense(a, targets, x.control_mask, x.control_value, {x.m[0], x.m[1], x.m[2], x.m[3]});
+        break;
+      case ActionKind::kMatrix: {
+        const auto* first = plan.matrices.data() + x.first;
+        apply_dense(a, targets, x.control_mask, x.control_value,
+                    {first, first + (std::size_t{1} << (2 * x.num_targets))});
+        break;
+      }
+      case ActionKind::kPhase:
+        for (std::uint64_t p = 0; p < a.size(); ++p) {
+          std::uint64_t sum = 0;
+          for (std::uint32_t k = x.first; k < x.first + x.count; ++k) {
+            if ((p & plan.terms[k].mask) == plan.terms[k].mask) sum += plan.terms[k].turns;
+          }
+          a[p] *= turn(sum);
+        }
+        break;
     }
-    Amplitudes moved(a.size());
-    std::uint64_t active = 0;
-    for (int p : pass.active) active |= bit(p);
-    for (std::uint64_t p = 0; p < a.size(); ++p) {
-      std::uint64_t q = p & ~active;
-      for (std::size_t k = 0; k < pass.active.size(); ++k)
-        q |= (p >> pass.active[k] & 1) << pass.dest[k];
-      moved[q ^ pass.store_flips] = a[p] * pass.scale;
-    }
-    for (std::uint64_t p = 0; p < a.size(); ++p) {
-      if (p & pass.known_zero_after) moved[p] = NAN;
-    }
-    a.swap(moved);
+  }
+  Amplitudes moved(a.size());
+  std::uint64_t active = 0;
+  for (int p : pass.active) active |= bit(p);
+  for (std::uint64_t p = 0; p < a.size(); ++p) {
+    std::uint64_t q = p & ~active;
+    for (std::size_t k = 0; k < pass.active.size(); ++k)
+      q |= (p >> pass.active[k] & 1) << pass.dest[k];
+    moved[q ^ pass.store_flips] = a[p] * pass.scale;
+  }
+  for (std::uint64_t p = 0; p < a.size(); ++p) {
+    if (p & pass.known_zero_after) moved[p] = NAN;
+  }
+  a.swap(moved);
+}
+
+/// Runs a plan on physical amplitudes.
+inline void run_plan(Amplitudes& a, const Plan& plan) {
+  auto step = plan.exchanges.begin();
+  const auto run_exchanges = [&](std::size_t before_pass) {
+    for (; step != plan.exchanges.end() && step->before_pass == before_pass; ++step)
+      run_exchange(a, *step);
+  };
+  for (std::size_t p = 0; p < plan.passes.size(); ++p) {
+    run_exchanges(p);
+    run_pass(a, plan, plan.passes[p]);
   }
   run_exchanges(plan.passes.size());
   for (std::uint64_t p = 0; p < a.size(); ++p) {
@@ -226,11 +239,40 @@ inline Planned run_planned(const circuit::Circuit& c, const PlanOptions& options
   return out;
 }
 
+/// Options of plans with small tiles, so that there are many passes, on 2^shard_bits ranks.
+inline PlanOptions tile_options(int tile_qubits, int row_bits, int shard_bits = 0) {
+  PlanOptions options;
+  options.cost.tile_qubits = tile_qubits;
+  options.cost.row_bits = row_bits;
+  options.cost.shard_bits = shard_bits;
+  return options;
+}
+
+/// The plan begins in any layout of n qubits.
+inline void begin_anywhere(PlanOptions& options, int n, std::mt19937_64& random) {
+  std::shuffle(options.layout.position.begin(), options.layout.position.begin() + n, random);
+  options.layout.flips = random() & low_mask(n);
+}
+
+/// Adds gates drawn from a list, which may name one several times, on qubits drawn from all and with
+/// angles of which some are equal.
+inline void add_drawn_gates(circuit::Circuit& c, std::uint64_t num_gates,
+                            std::span<const circuit::GateId> gates, std::mt19937_64& random) {
+  std::vector<circuit::Qubit> order(c.num_qubits());
+  std::iota(order.begin(), order.end(), 0);
+  for (std::uint64_t k = 0; k < num_gates; ++k) {
+    const circuit::GateInfo& gate = circuit::gate_info(gates[random() % gates.size()]);
+    std::shuffle(order.begin(), order.end(), random);
+    std::vector<double> angles(static_cast<std::size_t>(gate.num_params));
+    for (double& angle : angles) angle = 0.1 + 0.2 * static_cast<double>(random() % 9);
+    c.add_gate(gate.id, std::span(order).first(gate.num_controls + gate.num_targets), angles);
+  }
+}
+
 /// A circuit of `num_gates` gates drawn from the whole table, with further controls, user matrices
 /// and swaps of basis.
 inline circuit::Circuit random_circuit(int num_qubits, int num_gates, std::mt19937_64& random) {
-  circuit::Circuit c;
-  c.add_qreg("q", static_cast<std::uint32_t>(num_qubits));
+  circuit::Circuit c(static_cast<std::uint32_t>(num_qubits));
   std::vector<circuit::Qubit> order(num_qubits);
   for (int q = 0; q < num_qubits; ++q) order[q] = static_cast<circuit::Qubit>(q);
   std::uniform_real_distribution<double> angle(-3.2, 3.2);

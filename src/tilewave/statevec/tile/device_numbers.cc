@@ -111,12 +111,6 @@ std::span<const rates::NumberInfo> device_number_list() {
   return list;
 }
 
-std::vector<double> flat(const DeviceNumbers& numbers) { return rates::flat_of(numbers); }
-
-DeviceNumbers device_numbers(std::span<const double> flat) {
-  return rates::from_flat<DeviceNumbers>(flat);
-}
-
 DeviceNumbers model_numbers(const runtime::CudaDevice& device, Precision precision) {
   DeviceNumbers out = precision == Precision::kDouble ? kDouble : kSingle;
   const double slower =
@@ -143,9 +137,9 @@ void set_costs(CostModel& cost, const DeviceNumbers& n, Precision precision, boo
   static std::mutex mutex;
   static std::map<std::pair<Precision, std::vector<double>>, WriterCosts> kept;
   const std::lock_guard lock(mutex);
-  cost.writer =
-      &kept.try_emplace({precision, flat(n)}, WriterCosts{n.interpreted, n.compiled, n.lift_s})
-           .first->second;
+  cost.writer = &kept.try_emplace({precision, rates::flat_of(n)},
+                                  WriterCosts{n.interpreted, n.compiled, n.lift_s})
+                     .first->second;
 }
 
 std::vector<double> action_terms(const Plan& plan, const Pass& pass, bool wide) {
@@ -188,6 +182,14 @@ std::vector<double> program_terms(const OpCosts& paid, bool compiled, const Pass
   for (std::size_t k = 0; k < kNumOpCosts; ++k) terms[first + k] = 1e-3 * counts[k] * share;
   terms[first] = pass.bytes;  // times byte_s
   return terms;
+}
+
+double program_s(const OpCosts& paid, const OpCosts& costs, double memory_s, double worked,
+                 double slower) {
+  OpCosts operations = costs;
+  operations.unhidden = 0;
+  const double work_s = 1e-3 * sum_of(paid, operations) * slower * std::ldexp(worked, -30);
+  return std::max(memory_s, costs.unhidden * memory_s + work_s);
 }
 
 }  // namespace tilewave::statevec::tile

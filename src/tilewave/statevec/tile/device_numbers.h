@@ -30,8 +30,6 @@ inline constexpr std::size_t kNumActionTerms = 10, kFirstInterpreted = 14,
 
 /// In the order of the list.
 std::span<const rates::NumberInfo> device_number_list();
-std::vector<double> flat(const DeviceNumbers& numbers);
-DeviceNumbers device_numbers(std::span<const double> flat);
 
 /// Of a device that nobody has measured: the H200's, arithmetic by the number of multiprocessors.
 DeviceNumbers model_numbers(const runtime::CudaDevice& device, Precision precision);
@@ -45,8 +43,14 @@ void set_costs(CostModel& cost, const DeviceNumbers& numbers, Precision precisio
 /// What the numbers are multiplied by in the prediction of a pass without a look at its program: by
 /// action, as price_pass() adds it up. `wide`: with the tile of two blocks.
 std::vector<double> action_terms(const Plan& plan, const Pass& pass, bool wide);
-/// The same of a program of a pass, by its operations, as program_s() adds it up (price.h).
+/// The same of a program of a pass, by its operations, as program_s() adds it up.
 std::vector<double> program_terms(const OpCosts& paid, bool compiled, const Pass& pass,
                                   int num_qubits, bool wide);
+
+/// Seconds of a tile program without its start: that of its traffic, or of its operations and the share
+/// of the traffic that does not hide behind them. `paid`: TilePass::paid; `memory_s`: of the traffic;
+/// `worked`: amplitudes that it works on; `slower`: than the device that the costs are from.
+double program_s(const OpCosts& paid, const OpCosts& costs, double memory_s, double worked,
+                 double slower);
 
 }  // namespace tilewave::statevec::tile

@@ -95,14 +95,16 @@ TEST(CodeBlocks, random_programs_stay_what_they_are) {
   }
 }
 
-Plan plan_of(const char* family, int n, Precision precision) {
-  PlanOptions options;
-  options.precision = precision;
-  options.cost.tile_qubits = 13;
-  options.cost.row_bits = 4;
-  options.cost.late_phases = true;
-  const auto c = circuit::make_family(family, static_cast<std::uint32_t>(n));
-  return make_plan(c, c.ops(), options);
+Plan plan_of(const char* family, std::uint32_t n, Precision precision) {
+  return make_plan(circuit::make_family(family, n), plan_options({13, 5, 4, precision}));
+}
+
+// The passes of a plan, written for kernels of their own.
+std::vector<TilePass> passes_for_kernels(const Plan& plan, const Shape& shape) {
+  std::vector<TilePass> passes;
+  for (std::size_t p = 0; p < plan.passes.size(); ++p)
+    passes.push_back(lower_pass(plan, p, shape, chunk_limits(shape), 3, true));
+  return passes;
 }
 
 TEST(JitSource, depends_on_the_structure_alone) {
@@ -116,11 +118,7 @@ TEST(JitSource, depends_on_the_structure_alone) {
   std::vector<std::string> sources;
   std::vector<std::vector<std::byte>> numbers;
   for (const circuit::Circuit* c : {&a, &b}) {
-    PlanOptions options;
-    options.precision = Precision::kSingle;
-    options.cost.tile_qubits = 13;
-    options.cost.row_bits = 4;
-    const Plan plan = make_plan(*c, c->ops(), options);
+    const Plan plan = make_plan(*c, plan_options(shape, false));
     const auto source = jit_source(lower_pass(plan, 0, shape), 2);
     ASSERT_TRUE(source);
     sources.push_back(source->text);
@@ -131,11 +129,7 @@ TEST(JitSource, depends_on_the_structure_alone) {
   EXPECT_EQ(sources[0], sources[1]);
   // one more gate is another program
   a.add_gate(circuit::GateId::kRy, {13}, {0.2});
-  PlanOptions options;
-  options.precision = Precision::kSingle;
-  options.cost.tile_qubits = 13;
-  options.cost.row_bits = 4;
-  const Plan plan = make_plan(a, a.ops(), options);
+  const Plan plan = make_plan(a, plan_options(shape, false));
   EXPECT_NE(jit_source(lower_pass(plan, 0, shape), 2)->text, sources[0]);
 }
 
@@ -177,8 +171,8 @@ TEST(JitSource, long_passes_share_code_and_matrices_of_double_precision_have_non
   const Plan ising = plan_of("ising", 26, Precision::kSingle);
   const Shape single{13, 5, 4, Precision::kSingle};
   bool shares = false;
-  for (std::size_t p = 0; p < ising.passes.size(); ++p) {
-    const auto source = jit_source(lower_pass(ising, p, single, chunk_limits(single), 3, true), 2);
+  for (const TilePass& pass : passes_for_kernels(ising, single)) {
+    const auto source = jit_source(pass, 2);
     ASSERT_TRUE(source);
     shares = shares || source->text.find("k = 1u; p.offset") != std::string::npos;
   }
@@ -200,8 +194,7 @@ TEST(JitSource, steps_are_the_runs_of_code) {
   const Plan ising = plan_of("ising", 26, Precision::kSingle);
   const Shape shape{13, 5, 4, Precision::kSingle};
   int most = 0;
-  for (std::size_t p = 0; p < ising.passes.size(); ++p) {
-    const TilePass pass = lower_pass(ising, p, shape, chunk_limits(shape), 3, true);
+  for (const TilePass& pass : passes_for_kernels(ising, shape)) {
     const auto source = jit_source(pass, 2);
     ASSERT_TRUE(source);
     const int jumps = num_jumps(*source);
@@ -220,8 +213,7 @@ TEST(JitSource, shortened_passes_share_more_code) {
   const Plan ising = plan_of("ising", 26, Precision::kSingle);
   const Shape shape{13, 5, 4, Precision::kSingle};
   int changed = 0, unchanged = 0;
-  for (std::size_t p = 0; p < ising.passes.size(); ++p) {
-    const TilePass pass = lower_pass(ising, p, shape, chunk_limits(shape), 3, true);
+  for (const TilePass& pass : passes_for_kernels(ising, shape)) {
     const auto longest = jit_source(pass, 2);
     ASSERT_TRUE(longest);
     std::string text = longest->text;
@@ -234,7 +226,7 @@ TEST(JitSource, shortened_passes_share_more_code) {
         continue;
       }
       ++changed;
-      EXPECT_GT(num_jumps(*shorter), jumps) << "pass " << p;
+      EXPECT_GT(num_jumps(*shorter), jumps);
       text = shorter->text;
       jumps = num_jumps(*shorter);
     }
@@ -271,38 +263,9 @@ TEST(JitSource, operations_that_part_threads_share_no_code) {
 }
 
 Plan plan_without_matrices(const circuit::Circuit& c, const Shape& shape) {
-  PlanOptions options;
-  options.precision = shape.precision;
-  options.cost.tile_qubits = shape.tile_qubits;
-  options.cost.row_bits = shape.row_bits;
-  options.cost.late_phases = true;
+  PlanOptions options = plan_options(shape);
   options.cost.multiply_s = 10 * options.cost.rotate_s;
-  return make_plan(c, c.ops(), options);
-}
-
-/// Of `program`, which stands for a pass of the plan, on random amplitudes: the largest error, over
-/// the largest amplitude.
-template <class T = double>
-double emulated_error(const Plan& plan, std::size_t p, const TilePass& program,
-                      std::mt19937_64& random) {
-  const Pass& pass = plan.passes[p];
-  std::vector<cplx> reference(bit(plan.num_qubits));
-  std::vector<Complex<T>> state(reference.size());
-  std::normal_distribution<double> normal;
-  for (std::uint64_t x = 0; x < reference.size(); ++x) {
-    if (x & pass.known_zero_before) continue;
-    reference[x] = {normal(random), normal(random)};
-    state[x] = {static_cast<T>(reference[x].real()), static_cast<T>(reference[x].imag())};
-  }
-  reference_pass(plan, pass, reference);
-  emulate_pass(program, std::span<Complex<T>>(state));
-  double worst = 0, largest = 1e-3;
-  for (std::uint64_t x = 0; x < reference.size(); ++x) {
-    if (x & pass.known_zero_after) continue;
-    worst = std::max(worst, std::abs(reference[x] - cplx(state[x].re, state[x].im)));
-    largest = std::max(largest, std::abs(reference[x]));
-  }
-  return worst / largest;
+  return make_plan(c, options);
 }
 
 // A rotation under a register bit is half as long as one of all pairs: passes of many have kernels.
@@ -317,11 +280,10 @@ TEST(JitSource, passes_of_controlled_rotations_fit) {
     const bool is_double = precision == Precision::kDouble;
     const Shape shape{is_double ? 12 : 13, 5, is_double ? 3 : 4, precision};
     const Plan plan = plan_without_matrices(c, shape);
-    for (std::size_t p = 0; p < plan.passes.size(); ++p) {
-      const TilePass pass = lower_pass(plan, p, shape, chunk_limits(shape), 3, true);
+    for (const TilePass& pass : passes_for_kernels(plan, shape)) {
       const auto source = jit_source(pass, 2);
-      ASSERT_TRUE(source) << "pass " << p;
-      EXPECT_EQ(source->text.find("goto block_"), std::string::npos) << "pass " << p;
+      ASSERT_TRUE(source);
+      EXPECT_EQ(source->text.find("goto block_"), std::string::npos);
     }
   }
 }
@@ -373,10 +335,7 @@ TEST(JitSource, programs_for_kernels_agree_with_their_meaning) {
   for (const Shape& shape :
        {Shape{12, 5, 3, Precision::kDouble}, Shape{13, 5, 3, Precision::kDouble, 1}}) {
     for (std::uint64_t seed = 0; seed < 36; ++seed) {
-      RandomPassOptions options;
-      options.num_qubits = 13 + static_cast<int>(seed % 3);
-      options.tile_qubits = shape.tile_qubits;
-      options.row_bits = shape.row_bits;
+      RandomPassOptions options = pass_options(shape, 13 + static_cast<int>(seed % 3));
       options.num_actions = 60;
       options.max_degree = 2;
       options.known_zeros = seed % 4 == 3;
@@ -404,18 +363,14 @@ TEST(JitSource, long_chains_stay_in_range) {
   const Shape shape{13, 5, 4, Precision::kSingle};
   int with_choices = 0;
   for (std::uint64_t seed = 0; seed < 4; ++seed) {
-    RandomPassOptions options;
-    options.num_qubits = 13;
-    options.tile_qubits = shape.tile_qubits;
-    options.row_bits = shape.row_bits;
+    RandomPassOptions options = pass_options(shape, 13);
     options.num_actions = seed % 2 ? 1200 : 200;
-    options.precision = shape.precision;
     std::mt19937_64 random(seed);
     const Plan plan = random_chain(options, random);
     const TilePass program = lower_pass(plan, 0, shape, chunk_limits(shape), 1, true);
     std::set<std::uint32_t> kinds;
     add_kinds(program, kinds);
-    EXPECT_LT(emulated_error<float>(plan, 0, program, random), 1e-5) << "seed " << seed;
+    EXPECT_LT(emulated_error(plan, 0, program, random), 1e-5) << "seed " << seed;
     with_choices += kinds.contains(kChoiceLift);
   }
   EXPECT_GE(with_choices, 3);

@@ -16,40 +16,27 @@
 namespace tilewave::statevec::tile {
 namespace {
 
-template <class T>
-double worst_error(const RandomPassOptions& options, const Shape& shape, const ChunkLimits& limits,
-                   std::uint64_t seed, std::size_t max_bytes = ~std::size_t{0},
-                   std::size_t* num_parts = nullptr, TilePass* first = nullptr) {
+struct Emulated {
+  double error;
+  std::vector<TilePass> programs;
+};
+Emulated emulate_random_pass(const RandomPassOptions& options, const Shape& shape,
+                             const ChunkLimits& limits, std::uint64_t seed,
+                             std::size_t max_bytes = ~std::size_t{0}) {
   std::mt19937_64 rng(seed);
   const Plan plan = random_pass(options, rng);
-  const Pass& pass = plan.passes[0];
-  const std::uint64_t held = bit(std::max(options.num_qubits, shape.tile_qubits));
-  const T nan = std::numeric_limits<T>::quiet_NaN();
-  std::vector<Complex<T>> state(held, {nan, nan});
-  std::vector<cplx> reference(bit(options.num_qubits));
-  std::normal_distribution<double> normal;
-  for (std::uint64_t x = 0; x < reference.size(); ++x) {
-    if (x & pass.known_zero_before) continue;
-    reference[x] = {normal(rng), normal(rng)};
-    state[x] = {static_cast<T>(reference[x].real()), static_cast<T>(reference[x].imag())};
-  }
-  reference_pass(plan, pass, reference);
-  const std::vector<TilePass> programs =
+  std::vector<TilePass> programs =
       lower_within(plan, 0, shape, max_bytes, limits, 1 + static_cast<int>(seed % 3));
-  for (const TilePass& program : programs) {
+  for (const TilePass& program : programs)
     EXPECT_LE(program.code.size() + program.tables.size(), max_bytes);
-    emulate_pass(program, std::span<Complex<T>>(state));
-  }
-  if (num_parts) *num_parts = programs.size();
-  if (first) *first = programs[0];
-  double worst = 0, largest = 0;
-  for (std::uint64_t x = 0; x < reference.size(); ++x) {
-    if (x & pass.known_zero_after) continue;
-    const double error = std::abs(reference[x] - cplx(state[x].re, state[x].im));
-    worst = std::isnan(error) ? INFINITY : std::max(worst, error);
-    largest = std::max(largest, std::abs(reference[x]));
-  }
-  return worst / std::max(largest, 1e-3);
+  const double error = shape.precision == Precision::kDouble
+                           ? emulated_error<double>(plan, 0, programs, rng)
+                           : emulated_error<float>(plan, 0, programs, rng);
+  return {error, std::move(programs)};
+}
+
+double allowed_error(const Shape& shape) {
+  return shape.precision == Precision::kDouble ? 1e-12 : 1e-4;
 }
 
 class TileProgram : public ::testing::TestWithParam<int> {};
@@ -62,11 +49,7 @@ TEST_P(TileProgram, random_passes_agree_with_their_meaning) {
   const Shape& shape = shapes[GetParam()];
   for (int n : {3, 9, 12, 15}) {
     for (std::uint64_t seed = 0; seed < 24; ++seed) {
-      RandomPassOptions options;
-      options.num_qubits = n;
-      options.tile_qubits = shape.tile_qubits;
-      options.row_bits = shape.row_bits;
-      options.precision = shape.precision;
+      RandomPassOptions options = pass_options(shape, n);
       options.num_actions = seed % 3 == 0 ? 8 : 40;
       options.max_targets = seed == 5 ? 8 : 4;
       options.max_degree = seed % 2 ? 2 : 4;
@@ -74,10 +57,8 @@ TEST_P(TileProgram, random_passes_agree_with_their_meaning) {
       options.quarter_turns = seed >= 12;
       ChunkLimits limits;
       if (seed % 3 == 2) limits = {2600, 3, 2};
-      const double error = shape.precision == Precision::kDouble
-                               ? worst_error<double>(options, shape, limits, 1000 * seed + n)
-                               : worst_error<float>(options, shape, limits, 1000 * seed + n);
-      EXPECT_LT(error, shape.precision == Precision::kDouble ? 1e-12 : 1e-4)
+      EXPECT_LT(emulate_random_pass(options, shape, limits, 1000 * seed + n).error,
+                allowed_error(shape))
           << "n " << n << " seed " << seed;
     }
   }
@@ -96,11 +77,7 @@ TEST(TileProgramOfDevices, fits_the_blocks_of_every_device) {
     std::size_t most = 0;
     int chunks = 0;
     for (int round = 0; round < 6; ++round) {
-      RandomPassOptions options;
-      options.num_qubits = 16;
-      options.tile_qubits = shape.tile_qubits;
-      options.row_bits = shape.row_bits;
-      options.precision = shape.precision;
+      RandomPassOptions options = pass_options(shape, 16);
       options.num_actions = 400;
       options.max_targets = 4;
       options.max_degree = round % 2 ? 2 : 4;
@@ -153,25 +130,10 @@ TEST(TileProgramOfCircuits, ladders_with_phases_agree_with_their_meaning) {
       for (std::size_t k = on.size() - 1; k-- > 0;) controlled_x(k);
       turn();
     }
-    PlanOptions options;
-    options.cost.tile_qubits = shape.tile_qubits;
-    options.cost.row_bits = shape.row_bits;
-    const Plan plan = make_plan(c, c.ops(), options);
-    std::vector<Complex<double>> state(bit(shape.tile_qubits));
-    std::vector<cplx> reference(bit(n));
-    std::normal_distribution<double> normal;
-    for (std::uint64_t x = 0; x < reference.size(); ++x) {
-      reference[x] = {normal(rng), normal(rng)};
-      state[x] = {reference[x].real(), reference[x].imag()};
-    }
-    for (std::size_t p = 0; p < plan.passes.size(); ++p) {
-      reference_pass(plan, plan.passes[p], reference);
-      emulate_pass(lower_pass(plan, p, shape), std::span<Complex<double>>(state));
-    }
-    double worst = 0;
-    for (std::uint64_t x = 0; x < reference.size(); ++x)
-      worst = std::max(worst, std::abs(reference[x] - cplx(state[x].re, state[x].im)));
-    EXPECT_LT(worst, 1e-11) << "round " << round;
+    const Plan plan = make_plan(c, plan_options(shape, false));
+    for (std::size_t p = 0; p < plan.passes.size(); ++p)
+      EXPECT_LT(emulated_error(plan, p, lower_pass(plan, p, shape), rng), 1e-12)
+          << "round " << round << " pass " << p;
   }
 }
 
@@ -184,20 +146,12 @@ TEST(TileProgramOfCircuits, first_maps_are_part_of_the_arrival) {
   for (const Shape& shape : shapes) {
     int arrive = 0, move = 0, move_by_tile = 0;
     for (std::uint64_t seed = 0; seed < 40; ++seed) {
-      RandomPassOptions options;
-      options.num_qubits = 15;
-      options.tile_qubits = shape.tile_qubits;
-      options.row_bits = shape.row_bits;
-      options.precision = shape.precision;
+      RandomPassOptions options = pass_options(shape, 15);
       options.num_actions = 1 + static_cast<int>(seed % 12);
       options.num_first_maps = 1 + static_cast<int>(seed % 7);
-      TilePass program;
-      const double error =
-          shape.precision == Precision::kDouble
-              ? worst_error<double>(options, shape, {}, seed, ~std::size_t{0}, nullptr, &program)
-              : worst_error<float>(options, shape, {}, seed, ~std::size_t{0}, nullptr, &program);
-      EXPECT_LT(error, shape.precision == Precision::kDouble ? 1e-12 : 1e-4) << "seed " << seed;
-      const PassFrame& f = program.frame;
+      const Emulated ran = emulate_random_pass(options, shape, {}, seed);
+      EXPECT_LT(ran.error, allowed_error(shape)) << "seed " << seed;
+      const PassFrame& f = ran.programs[0].frame;
       arrive += f.through_shared;
       move += f.first_shift[0] != 0;
       move_by_tile += f.first_shift[1] != 0;
@@ -217,12 +171,10 @@ TEST(TileProgramOfCircuits, long_programs_are_split) {
     options.num_actions = 160;
     options.max_targets = 6;
     options.known_zeros = seed % 2;
-    std::size_t parts = 0;
-    EXPECT_LT(worst_error<double>(options, {12, 5, 3, Precision::kDouble}, {}, seed,
-                                  std::size_t{150} << 10, &parts),
-              1e-12)
-        << "seed " << seed;
-    most_parts = std::max(most_parts, parts);
+    const Emulated ran = emulate_random_pass(options, {12, 5, 3, Precision::kDouble}, {}, seed,
+                                             std::size_t{150} << 10);
+    EXPECT_LT(ran.error, 1e-12) << "seed " << seed;
+    most_parts = std::max(most_parts, ran.programs.size());
   }
   EXPECT_GT(most_parts, 2u);
 }

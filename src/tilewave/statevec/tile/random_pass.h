@@ -1,6 +1,5 @@
-// Random passes of every action kind, and what they mean: shared by the host test of tile programs
-// and the GPU conformance test. The reference works on positions, action by action, in
-// complex<double>.
+// Random passes of every action kind: shared by the host test of tile programs
+// and the GPU conformance test.
 #pragma once
 
 #include <algorithm>
@@ -27,6 +26,16 @@ struct RandomPassOptions {
   bool quarter_turns = false;  ///< lifts and phases, most of them quarter and half turns
   Precision precision = Precision::kDouble;
 };
+
+/// For tiles of this shape.
+inline RandomPassOptions pass_options(const Shape& shape, int num_qubits) {
+  RandomPassOptions options;
+  options.num_qubits = num_qubits;
+  options.tile_qubits = shape.tile_qubits;
+  options.row_bits = shape.row_bits;
+  options.precision = shape.precision;
+  return options;
+}
 
 /// Where the positions that are known zeros and not mixed are after the store.
 inline std::uint64_t still_zero(const Pass& pass, std::uint64_t mixed) {
@@ -252,63 +261,6 @@ inline bool has_compiled_kinds(const std::set<std::uint32_t>& kinds) {
   }
   return kinds.contains(kPhaseLift) && kinds.contains(kPhaseUpperLift) &&
          kinds.contains(kPhasePairsLift);
-}
-
-/// Applies a pass to amplitudes in order of positions.
-inline void reference_pass(const Plan& plan, const Pass& pass, std::vector<cplx>& state) {
-  const auto angle = [](std::uint64_t turns) {
-    return std::polar(1.0, 3.14159265358979323846 * 0x1p-63 *
-                               static_cast<double>(static_cast<std::int64_t>(turns)));
-  };
-  for (const Action& a : pass.actions) {
-    if (a.kind == ActionKind::kPhase) {
-      std::vector<std::uint64_t> turns(state.size());
-      for (std::uint32_t t = 0; t < a.count; ++t) {
-        const PhaseTerm& term = plan.terms[a.first + t];
-        for (std::uint64_t x = 0; x < state.size(); ++x) {
-          if ((x & term.mask) == term.mask) turns[x] += term.turns;
-        }
-      }
-      for (std::uint64_t x = 0; x < state.size(); ++x) state[x] *= angle(turns[x]);
-      continue;
-    }
-    const int dim = 1 << a.num_targets;
-    std::vector<cplx> m(static_cast<std::size_t>(dim) * dim), in(dim);
-    if (a.kind == ActionKind::kLift) {
-      m = {1, -a.m[0] * angle(a.pre_turns), a.m[0], angle(a.pre_turns)};
-    } else if (a.kind == ActionKind::kFlip) {
-      m = {0, 1, 1, 0};
-    } else if (a.kind == ActionKind::kRotate) {
-      m = {a.m[0], a.m[1], a.m[2], a.m[3]};
-    } else {
-      std::copy_n(plan.matrices.begin() + a.first, dim * dim, m.begin());
-    }
-    const auto at = [&](std::uint64_t x, int i) {
-      for (int k = 0; k < a.num_targets; ++k) {
-        if (i >> k & 1) x |= bit(a.targets[static_cast<std::size_t>(k)]);
-      }
-      return x;
-    };
-    for (std::uint64_t x = 0; x < state.size(); ++x) {
-      if ((x & a.target_mask()) || (x & a.control_mask) != a.control_value) continue;
-      for (int i = 0; i < dim; ++i) in[i] = state[at(x, i)];
-      for (int i = 0; i < dim; ++i) {
-        cplx sum = 0;
-        for (int j = 0; j < dim; ++j) sum += m[static_cast<std::size_t>(i * dim + j)] * in[j];
-        state[at(x, i)] = sum;
-      }
-    }
-  }
-  std::vector<cplx> stored(state.size());
-  for (std::uint64_t x = 0; x < state.size(); ++x) {
-    std::uint64_t to = x;
-    for (std::uint8_t p : pass.active) to &= ~bit(p);
-    for (std::size_t i = 0; i < pass.active.size(); ++i) {
-      if (x >> pass.active[i] & 1) to |= bit(pass.dest[i]);
-    }
-    stored[to ^ pass.store_flips] = state[x] * pass.scale;
-  }
-  state.swap(stored);
 }
 
 }  // namespace tilewave::statevec::tile

@@ -1,7 +1,11 @@
-#include "tilewave/runtime/cuda/nvrtc.h"
+#include "tilewave/runtime/nvrtc.h"
 
-#include <cuda_runtime_api.h>
 #include <dlfcn.h>
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <type_traits>
 
 #include "tilewave/runtime/library_places.h"
 
@@ -11,16 +15,11 @@ namespace {
 
 constexpr int kSuccess = 0;
 
-/// The library, or null: of the toolkit this program was built with, or NVIDIA's Python package of the same version.
-void* open_library(std::string& why) {
-  return open_first(nvrtc_places({CUDART_VERSION / 1000}), &why);
-}
-
 }  // namespace
 
-std::string Nvrtc::open() {
+std::string Nvrtc::open(std::initializer_list<int> versions) {
   std::string why;
-  void* const library = open_library(why);
+  void* const library = open_first(nvrtc_places(versions), &why);
   if (!library) return why;
   std::string missing;
   const auto find = [&](auto& function, const char* name) {
@@ -38,15 +37,17 @@ std::string Nvrtc::open() {
   return missing.empty() ? "" : "the NVRTC library has no " + missing;
 }
 
-const Nvrtc* Nvrtc::load(std::string* why) {
-  static std::string reason;
-  static const Nvrtc* const loaded = [] {
-    auto* nvrtc = new Nvrtc;
-    reason = nvrtc->open();
-    return reason.empty() ? nvrtc : nullptr;
-  }();
-  if (why) *why = reason;
-  return loaded;
+const Nvrtc* Nvrtc::load(std::initializer_list<int> versions, std::string* why) {
+  static std::mutex mutex;
+  static std::map<std::vector<int>, const Nvrtc*> loaded;
+  const std::lock_guard lock(mutex);
+  const Nvrtc*& known = loaded[versions];
+  why->clear();
+  if (known) return known;
+  auto nvrtc = std::unique_ptr<Nvrtc>(new Nvrtc);
+  *why = nvrtc->open(versions);
+  if (why->empty()) known = nvrtc.release();
+  return known;
 }
 
 std::string Nvrtc::version() const {

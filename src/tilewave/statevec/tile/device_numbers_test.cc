@@ -1,4 +1,4 @@
-#include "tilewave/statevec/tile/price.h"
+#include "tilewave/statevec/tile/device_numbers.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,6 @@
 
 #include "tilewave/base/bits.h"
 #include "tilewave/statevec/rates/probes.h"
-#include "tilewave/statevec/tile/device_numbers.h"
 #include "tilewave/statevec/tile/program.h"
 
 namespace tilewave::statevec::tile {

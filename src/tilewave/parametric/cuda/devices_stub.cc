@@ -1,5 +1,6 @@
 // Builds without CUDA: asking for a device is an error that says so.
 #include "tilewave/base/error.h"
+#include "tilewave/parametric/cuda/device_batch.h"
 #include "tilewave/parametric/cuda/device_run.h"
 
 namespace tilewave::parametric {
@@ -52,5 +53,22 @@ void DeviceRun<T>::get_state(std::size_t, std::complex<double>*) const {}
 
 template class DeviceRun<float>;
 template class DeviceRun<double>;
+
+template <class T>
+struct DeviceBatch<T>::Data {};
+
+template <class T>
+DeviceBatch<T>::DeviceBatch(const Actions&, const Strings&, const std::vector<bool>&, int) {
+  throw NoCudaError();
+}
+template <class T>
+DeviceBatch<T>::~DeviceBatch() = default;
+template <class T>
+bool DeviceBatch<T>::run(const BatchCall&) {
+  return true;
+}
+
+template class DeviceBatch<float>;
+template class DeviceBatch<double>;
 
 }  // namespace tilewave::parametric

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cstddef>
+#include <initializer_list>
 #include <span>
 #include <string>
-#include <vector>
 
 namespace tilewave::runtime::cuda {
 
@@ -16,8 +16,9 @@ struct SourceFile {
 
 class Nvrtc {
  public:
-  /// Null where it cannot be loaded; `why` then says so. Loaded once a process.
-  static const Nvrtc* load(std::string* why = nullptr);
+  /// Of the first of these versions of CUDA that is found; null where none can be loaded, and `why`
+  /// says why. What is found stays loaded.
+  static const Nvrtc* load(std::initializer_list<int> versions, std::string* why);
 
   /// "13.0"
   std::string version() const;
@@ -32,7 +33,7 @@ class Nvrtc {
 
  private:
   Nvrtc() = default;
-  std::string open();
+  std::string open(std::initializer_list<int> versions);
 
   using Handle = struct OpaqueProgram*;
   int (*get_version)(int*, int*) = nullptr;

@@ -1,25 +1,38 @@
 // The pieces of the Python module tilewave._core, one function per module of the library.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <initializer_list>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
-#include <tuple>
 #include <utility>
-#include <vector>
 
+#include <nanobind/nanobind.h>
+
+#include "tilewave/base/complex.h"
 #include "tilewave/base/error.h"
 #include "tilewave/circuit/circuit.h"
-#include "tilewave/settings/precision_words.h"
+#include "tilewave/settings/names.h"
 #include "tilewave/simulate/simulate.h"
 
 namespace tilewave::python {
+
+class PyCircuit;
+
+void bind_circuit(nanobind::module_& m);
+void bind_interrupt(nanobind::module_& m);
+void bind_gates(nanobind::class_<PyCircuit>& c);
+void bind_inspection(nanobind::class_<PyCircuit>& c);
+void bind_noise(nanobind::module_& m);
+void bind_simulate(nanobind::module_& m);
+void bind_result(nanobind::module_& m);
+void bind_state(nanobind::module_& m);
+void bind_sampler(nanobind::module_& m);
+void bind_strata(nanobind::module_& m);
+void bind_stabilizer(nanobind::module_& m);
+void bind_field(nanobind::module_& m);
+void bind_parametric(nanobind::module_& m);
 
 /// The number of threads as people give it, 0 for all.
 inline int checked_threads(int threads) {
@@ -53,6 +66,13 @@ class PyCircuit {
   std::shared_ptr<circuit::Circuit> circuit_;
   mutable std::optional<bool> is_dynamic_;
 };
+
+using Seed = std::optional<std::uint64_t>;
+
+/// Options of a run in the session of this process; the caller holds the initial state. Throws Error(kUsage) for unknown words.
+simulate::Options run_options(const std::string& precision, const std::string& device, int threads,
+                              const std::string& effort, const Seed& seed,
+                              std::span<const cplx> initial_state = {});
 
 /// A noise model as Python holds it.
 struct PyNoise {

@@ -1,7 +1,6 @@
-#include "tilewave/simulate/classical_steps.h"
+#include "tilewave/simulate/classical_bits.h"
 
 #include <bit>
-#include <string>
 
 #include "tilewave/base/error.h"
 
@@ -37,6 +36,32 @@ void count_jump(std::uint64_t& jumps) {
     throw Error(ExitCode::kInput, "a loop goes round more than " + std::to_string(kMostJumps) +
                                       " times without measuring: it does not end");
   }
+}
+
+Counter::Counter(const Program& program) : program_(program) {}
+
+// In Qiskit's order; see Result::counts.
+std::string Counter::key(const Bits& bits) const {
+  const auto& circuit = *program_.circuit;
+  std::string text;
+  const auto append = [&](std::uint32_t first, std::uint32_t size) {
+    for (std::uint32_t k = size; k-- > 0;) text.push_back(get_bit(bits, first + k) ? '1' : '0');
+  };
+  if (!program_.records) {
+    append(0, program_.qubits.num_qubits());
+    return text;
+  }
+  const auto registers = circuit.cregs();
+  if (registers.empty()) append(0, circuit.num_clbits());
+  for (std::size_t r = registers.size(); r-- > 0;) {
+    if (!text.empty()) text.push_back(' ');
+    append(registers[r].first, registers[r].size);
+  }
+  return text;
+}
+
+void Counter::add(const Bits& bits, std::uint64_t count) {
+  counts_.emplace_hint(counts_.end(), key(bits), 0)->second += count;
 }
 
 }  // namespace tilewave::simulate

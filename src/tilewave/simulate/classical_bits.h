@@ -1,10 +1,13 @@
-// Outcomes as the bit strings people read, and their counts.
+// The classical bits of a shot: what a circuit computes from them while it runs, and how often they end
+// alike, as the bit strings people read.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
+#include "tilewave/circuit/circuit.h"
 #include "tilewave/simulate/program.h"
 
 namespace tilewave::simulate {
@@ -14,6 +17,20 @@ inline void set_bit(Bits& bits, std::uint32_t k, bool value) {
   const std::uint64_t mask = std::uint64_t{1} << (k % 64);
   bits[k / 64] = value ? bits[k / 64] | mask : bits[k / 64] & ~mask;
 }
+
+/// The value of an expression that `op` holds; errors name the line of the operation.
+std::uint64_t evaluate_at(const circuit::ClassicalExpr& expr, const circuit::Op& op,
+                          const Bits& bits);
+
+/// Of a kAssign operation.
+void assign(const circuit::Circuit& circuit, const circuit::Op& op, Bits& bits);
+
+/// The angles that a kRuntimeGate has now.
+std::vector<double> angles_at(const circuit::Circuit& circuit, const circuit::Op& op,
+                              const Bits& bits);
+
+/// One jump more since the last measurement. Throws Error(kInput) for a loop that does not end.
+void count_jump(std::uint64_t& jumps);
 
 /// Writes outcomes as keys of Result::counts.
 class Counter {
