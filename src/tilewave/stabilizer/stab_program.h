@@ -132,11 +132,10 @@ struct StabProgram {
   }
 };
 
-/// Calls f(q) for the qubits that something happens to in a primitive, a loop's body aside; twice where
-/// a list names one twice.
-template <class F>
-void for_each_qubit(const StabProgram& program, const Prim& p, F f) {
-  const auto list = program.list(p);
+/// Calls f(q) for the qubits that something happens to in a primitive and its list, a loop's body aside;
+/// twice where a list names one twice. f may change q where both may be changed.
+template <class AnyPrim, class List, class F>
+void for_each_qubit_of(AnyPrim& p, List list, F f) {
   switch (p.kind) {
     case PrimKind::kControlled:
     case PrimKind::kSwap:
@@ -169,7 +168,7 @@ void for_each_qubit(const StabProgram& program, const Prim& p, F f) {
     case PrimKind::kLeakPauli1:
     case PrimKind::kLeakPauli2:
     case PrimKind::kLeakHerald:
-      for (std::uint32_t q : list) f(q);
+      for (auto& q : list) f(q);
       break;
     case PrimKind::kRecordFlip:
     case PrimKind::kPad:
@@ -179,6 +178,10 @@ void for_each_qubit(const StabProgram& program, const Prim& p, F f) {
     case PrimKind::kRepeat:
       break;
   }
+}
+template <class F>
+void for_each_qubit(const StabProgram& program, const Prim& p, F f) {
+  for_each_qubit_of(p, program.list(p), f);
 }
 
 /// What becomes of rotations that are no Clifford gates.

@@ -108,58 +108,6 @@ std::uint64_t unrolled_of(const StabProgram& program, std::uint32_t block) {
 
 }  // namespace
 
-namespace {
-
-// Calls f(qubit) for every qubit that a primitive names; f may change it where the primitive and
-// its list may be changed.
-template <class AnyPrim, class List, class F>
-void for_each_qubit(AnyPrim& p, List list, F f) {
-  switch (p.kind) {
-    case P::kControlled:
-    case P::kSwap:
-      f(p.b);
-      [[fallthrough]];
-    case P::kClifford1:
-    case P::kMeasure:
-    case P::kReset:
-    case P::kFeedback:
-    case P::kSweep:
-    case P::kFrameSign:
-      f(p.a);
-      break;
-    case P::kObservablePauli:
-      f(p.b);
-      break;
-    case P::kCorrelated:
-    case P::kRotation:
-      for (std::size_t k = 0; k < list.size(); k += 2) f(list[k]);
-      break;
-    case P::kPauli1:
-    case P::kPauli2:
-    case P::kHerald:
-    case P::kLeak:
-    case P::kLeakPair:
-    case P::kSeal:
-    case P::kScramble:
-    case P::kScramblePartner:
-    case P::kSpread:
-    case P::kLeakPauli1:
-    case P::kLeakPauli2:
-    case P::kLeakHerald:
-      for (auto& q : list) f(q);
-      break;
-    case P::kRecordFlip:
-    case P::kPad:
-    case P::kDetector:
-    case P::kObservable:
-    case P::kShift:
-    case P::kRepeat:
-      break;
-  }
-}
-
-}  // namespace
-
 std::vector<bool> used_qubits(const StabProgram& program) {
   std::vector<bool> used(program.counts.qubits);
   for (const auto& block : program.blocks) {
@@ -184,7 +132,7 @@ StabProgram with_used_qubits(const StabProgram& program) {
       const std::size_t count = program.list(p).size();
       const auto list =
           count > 0 ? std::span(out.lists).subspan(p.first, count) : std::span<std::uint32_t>();
-      for_each_qubit(p, list, [&](std::uint32_t& q) { q = places[q]; });
+      for_each_qubit_of(p, list, [&](std::uint32_t& q) { q = places[q]; });
     }
   }
   return out;
