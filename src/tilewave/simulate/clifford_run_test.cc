@@ -3,6 +3,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/base/thrown_test.h"
+#include "tilewave/language/qasm3/qasm3.h"
 #include "tilewave/simulate/runs_test.h"
 
 namespace tilewave::simulate {

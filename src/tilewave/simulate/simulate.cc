@@ -16,6 +16,7 @@
 #include "tilewave/runtime/timer.h"
 #include "tilewave/simulate/agreement.h"
 #include "tilewave/simulate/branches.h"
+#include "tilewave/simulate/checkpoint/record_kind.h"
 #include "tilewave/simulate/clifford_run.h"
 #include "tilewave/simulate/collect.h"
 #include "tilewave/simulate/dry_run.h"

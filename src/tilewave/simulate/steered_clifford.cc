@@ -8,8 +8,7 @@
 #include "tilewave/base/error.h"
 #include "tilewave/base/philox.h"
 #include "tilewave/simulate/branches.h"
-#include "tilewave/simulate/classical_steps.h"
-#include "tilewave/simulate/counts.h"
+#include "tilewave/simulate/classical_bits.h"
 #include "tilewave/simulate/program.h"
 #include "tilewave/stabilizer/tableau.h"
 
