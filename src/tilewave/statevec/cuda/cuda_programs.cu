@@ -7,7 +7,6 @@
 #include "tilewave/base/fingerprint.h"
 #include "tilewave/runtime/timer.h"
 #include "tilewave/statevec/cuda/cuda_state.cuh"
-#include "tilewave/statevec/cuda/cuda_tuning.h"
 #include "tilewave/statevec/cuda/jit_files.h"
 #include "tilewave/statevec/plan/pass_price.h"
 #include "tilewave/statevec/tile/device_numbers.h"
@@ -169,7 +168,7 @@ void CudaState<T>::lower_ahead(const Plan& plan, std::size_t first, std::size_t 
 }
 
 template <class T>
-void CudaState<T>::lower_well(const Plan& plan, std::size_t first, std::size_t last,
+void CudaState<T>::lower_well(const Plan& plan, std::size_t first, std::size_t last, int tries,
                               ProgramStore::Plan& to) {
   to.programs.resize(plan.passes.size());
   to.compiled.resize(plan.passes.size());
@@ -178,7 +177,7 @@ void CudaState<T>::lower_well(const Plan& plan, std::size_t first, std::size_t l
     if (k % 2 == 0) {
       to.programs[p] = lower(plan, p, tile::kManyTries);
     } else if (may_compile(plan.passes[p])) {
-      to.compiled[p] = lower(plan, p, tile::kManyTries, true);
+      to.compiled[p] = lower(plan, p, tries, true);
     }
   });
   for (std::size_t p = first; p < last; ++p) {
@@ -191,13 +190,14 @@ void CudaState<T>::lower_well(const Plan& plan, std::size_t first, std::size_t l
 }
 
 template <class T>
-bool CudaState<T>::refine(const Plan& plan, std::uint64_t key, double most_s) {
+bool CudaState<T>::refine(const Plan& plan, std::uint64_t key) {
   ProgramStore& store = workspace_->store();
   const auto kept = store.find(key);
   std::size_t p = store.num_final(key);
   if (!kept || p == plan.passes.size()) return false;
   ProgramStore::Plan better = *kept;
   const runtime::Timer timer;
+  const double most_s = 0.6 * plan.predicted_s;
   const std::size_t first = p;
   bool any = false;
   while (p < plan.passes.size()) {
@@ -211,12 +211,12 @@ bool CudaState<T>::refine(const Plan& plan, std::uint64_t key, double most_s) {
       tries_s = std::max(tries_s, own_s);
     }
     if (last == p) {
-      if (p != first || most_s < kRefineShare * plan.predicted_s) break;  // in the next run
-      ++p;                                                                // never fits: stays
+      if (p != first) break;  // in the next run
+      ++p;                    // never fits: stays as it is
       continue;
     }
     const runtime::Timer own;
-    lower_well(plan, p, last, better);
+    lower_well(plan, p, last, tile::kManyTries, better);
     slower_host_ = std::max(slower_host_ * own.elapsed_s() / tries_s, 1.0);
     any = true;
     p = last;
@@ -252,7 +252,7 @@ void CudaState<T>::prepare_programs(const Plan& plan, std::uint64_t key) {
   ProgramStore::Plan programs;
   for (std::size_t first = 0; first < plan.passes.size(); first += at_once()) {
     const std::size_t last = std::min(first + at_once(), plan.passes.size());
-    lower_well(plan, first, last, programs);
+    lower_well(plan, first, last, tile::kTriesAhead, programs);
     request_kernels(plan, programs, first);
   }
   workspace_->store().keep(key, std::move(programs), plan.passes.size(), true);

@@ -222,19 +222,14 @@ void CudaState<T>::run(const Plan& plan, const RunObserver& observer) {
     }
   }
   layout_ = plan.layout_after;
-  if (!known && !kept && program_bytes <= workspace_->store().most_bytes())
-    workspace_->store().keep(key, std::move(made));
-  // A plan that was searched for is that of a circuit that comes again, or of one long run.
-  const double spare_s = known || kept ? kRefineShare * plan.predicted_s
-                         : plan.effort != Effort::kOnce
-                             ? std::min(kRefineShare * plan.predicted_s, kFirstRefine_s)
-                             : 0;
   // small circuits have the same bits every time
-  const bool better = spare_s > 0 && !is_reproducible_ && num_qubits_ >= cost_.search_from_qubits &&
-                      refine(plan, key, spare_s);
+  const bool better = (known || kept) && !is_reproducible_ &&
+                      num_qubits_ >= cost_.search_from_qubits && refine(plan, key);
   if (sums.at) finish_sums(lease, sums, lowered_.steps.back().frame);
   stream_.synchronize();
   lowered_.key = better ? 0 : key;  // 0: the better ones are copied to the device by the next run
+  if (!known && !kept && program_bytes <= workspace_->store().most_bytes())
+    workspace_->store().keep(key, std::move(made));
 }
 
 template <class T>

@@ -104,10 +104,11 @@ class CudaState final : public State {
   void lower_ahead(const Plan& plan, std::size_t first, std::size_t last, double spare_s,
                    ProgramStore::Programs& to);
   /// The same as good as they become, with those for kernels of their own.
-  void lower_well(const Plan& plan, std::size_t first, std::size_t last, ProgramStore::Plan& to);
-  /// Writes passes of a plan that runs again in more ways, in `most_s` or twice that, while the device is
-  /// busy with it. Whether any became better.
-  bool refine(const Plan& plan, std::uint64_t key, double most_s);
+  void lower_well(const Plan& plan, std::size_t first, std::size_t last, int tries,
+                  ProgramStore::Plan& to);
+  /// Writes passes of a plan that runs again in more ways, while the device is busy with it.
+  /// Whether any became better.
+  bool refine(const Plan& plan, std::uint64_t key);
   /// The programs of all passes as good as they become, for prepare().
   void prepare_programs(const Plan& plan, std::uint64_t key);
   /// Compiles the kernels that programs of passes from `first` on lack. Whether there are any.

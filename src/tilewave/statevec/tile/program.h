@@ -70,9 +70,8 @@ TilePass lower_pass(const Plan& plan, std::size_t pass, const Shape& shape,
 inline TilePass lower_pass(const Plan& plan, std::size_t pass, const Shape& shape) {
   return lower_pass(plan, pass, shape, chunk_limits(shape));
 }
-/// Of a pass that comes again; the same number wherever that is noticed, so that its compiled kernel
-/// is found again. 150 would make passes 1% faster, in the worst cases 3%, and take longer than they save.
-constexpr int kManyTries = 18;
+constexpr int kManyTries = 18;    ///< while a device is busy with another pass
+constexpr int kTriesAhead = 150;  ///< where nothing waits for them: 1 to 2% less
 /// About the seconds that a try takes, and how many take less than `seconds`: one to kManyTries.
 double try_s(const Pass& pass);
 int tries_within(const Pass& pass, double seconds);
