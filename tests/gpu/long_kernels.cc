@@ -1,9 +1,11 @@
 // Passes whose kernels come out longer than the instruction cache: they are written again for less code,
-// or stay with the interpreter. The compiler is a fake one, and so is the device.
+// or stay with the interpreter. And states that are to have the same bits, whose passes are always written
+// alike. The compiler is a fake one, and so is the device.
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <set>
 #include <string>
 
@@ -11,6 +13,8 @@
 #include "fake_driver.h"
 #include "tilewave/circuit/families.h"
 #include "tilewave/runtime/cuda/jit_cache.h"
+#include "tilewave/statevec/plan/pieces.h"
+#include "tilewave/statevec/plan/planner.h"
 #include "tilewave/statevec/state.h"
 
 namespace tilewave::statevec {
@@ -23,7 +27,23 @@ class Device : public FakeDriver {
  public:
   std::set<std::string> loaded;
   int launches = 0, compiled_launches = 0;
+  std::string programs;  // all that was copied to the device while it is asked for
+  bool keeps_programs = false;
 
+  cudaError_t allocate_host(void** p, std::size_t bytes) override {
+    const cudaError_t status = FakeDriver::allocate_host(p, bytes);
+    if (status == cudaSuccess) std::memset(*p, 0, bytes);
+    return status;
+  }
+  cudaError_t copy(void* to, const void* from, std::size_t num_bytes,
+                   cudaStream_t stream) override {
+    if (keeps_programs) {
+      programs.append(static_cast<const char*>(from), num_bytes);
+      // it was staged there; the next one's padding would show it
+      std::memset(const_cast<void*>(from), 0, num_bytes);
+    }
+    return FakeDriver::copy(to, from, num_bytes, stream);
+  }
   cudaError_t device_properties(cudaDeviceProp* p, int device) override {
     const cudaError_t status = FakeDriver::device_properties(p, device);
     p->major = 9;
@@ -115,6 +135,45 @@ TEST(LongKernels, leave_their_passes_to_the_interpreter_where_all_are_too_long) 
         run_with("1000000", "ising", prepares ? 25 : 24, Precision::kSingle, prepares, 6);
     EXPECT_TRUE(run.loaded.empty());
     EXPECT_GE(run.launches, run.passes);
+  }
+}
+
+// As a run with checkpoints wants it: the same programs wherever it is cut and however often it ran
+// before, and none that is compiled meanwhile.
+TEST(Reproducible, passes_are_written_by_the_plan_alone) {
+  runtime::cuda::JitCache::set_use("all");
+  Device fake;
+  runtime::cuda::ScopedDriver scope(&fake);
+  const auto c = circuit::make_family("quantum_volume", 23);
+  for (const double pass_s : {0.003, 0.01, 2 * runtime::cuda::kJitAfter_s}) {
+    const auto programs_of = [&](const Plan& plan, std::size_t cut, int runs) {
+      auto state = make_cuda_state(23, Precision::kDouble);
+      state->set_reproducible(true);
+      std::string programs;
+      for (int k = 0; k < runs; ++k) {
+        state->set_product_state(std::vector<cplx>(46, cplx(std::sqrt(0.5))));
+        fake.programs.clear();
+        fake.keeps_programs = true;
+        if (cut > 0) state->run(piece_of(plan, 0, cut));
+        state->run(piece_of(plan, cut, plan.passes.size()));
+        fake.keeps_programs = false;
+        runtime::cuda::JitCache::of_process()->wait();
+        if (!fake.programs.empty()) programs = fake.programs;  // none where they are still there
+      }
+      return programs;
+    };
+    auto state = make_cuda_state(23, Precision::kDouble);
+    state->set_product_state(std::vector<cplx>(46, cplx(std::sqrt(0.5))));
+    Plan plan = make_plan(c, c.ops(), state->plan_options());
+    ASSERT_GT(plan.passes.size(), 3u);
+    plan.predicted_s = 0;
+    for (Pass& pass : plan.passes) plan.predicted_s += pass.predicted_s = pass_s;
+    const std::string whole = programs_of(plan, 0, 1);
+    EXPECT_FALSE(whole.empty());
+    EXPECT_TRUE(programs_of(plan, 0, 5) == whole) << pass_s;
+    for (std::size_t cut = 1; cut < plan.passes.size(); ++cut)
+      EXPECT_TRUE(programs_of(plan, cut, 1) == whole) << pass_s << " s, cut at " << cut;
+    EXPECT_TRUE(fake.loaded.empty()) << pass_s;
   }
 }
 
