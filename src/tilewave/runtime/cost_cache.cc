@@ -54,6 +54,11 @@ std::string cost_file() {
   return {};
 }
 
+std::string cache_folder(const std::string& name) {
+  const std::string file = cost_file();
+  return file.empty() ? "" : (fs::path(file).parent_path() / name).string();
+}
+
 std::vector<double> cached_costs(const std::string& key, std::size_t count,
                                  const std::function<std::vector<double>()>& measure) {
   static std::mutex mutex;

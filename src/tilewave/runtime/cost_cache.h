@@ -24,6 +24,8 @@ std::string print_costs(const std::string& key, std::span<const double> costs);
 
 /// The file; empty where the user has no folder for it.
 std::string cost_file();
+/// A folder beside it, for what else is kept; empty likewise.
+std::string cache_folder(const std::string& name);
 
 /// Read from the file, or measured and added to it; read once a process. A file that cannot be
 /// written is none.

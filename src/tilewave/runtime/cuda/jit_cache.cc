@@ -1,17 +1,15 @@
 #include "tilewave/runtime/cuda/jit_cache.h"
 
 #include <elf.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <optional>
-#include <system_error>
 
 #include "tilewave/base/error.h"
+#include "tilewave/runtime/background.h"
 #include "tilewave/runtime/cost_cache.h"
 #include "tilewave/runtime/cuda/driver.h"
 #include "tilewave/runtime/file_cache.h"
@@ -73,11 +71,7 @@ std::size_t code_bytes_of(const std::string& binary, const char* kernel) {
 /// Kernels of earlier runs; an empty one is known to be too long. Never destroyed: threads keep
 /// what they compile as the process ends.
 const FileCache& kept_kernels() {
-  static const auto* const cache = [] {
-    const std::string costs = cost_file();
-    return new FileCache(costs.empty() ? std::filesystem::path()
-                                       : std::filesystem::path(costs).parent_path() / "kernels");
-  }();
+  static const auto* const cache = new FileCache(cache_folder("kernels"));
   return *cache;
 }
 
@@ -166,7 +160,7 @@ JitCache* JitCache::of_process(std::string* why) {
 void JitCache::end_before_the_compiler(const std::string& architecture) {
   struct Finish {
     ~Finish() {
-      if (JitCache* const cache = if_made()) cache->finish();
+      if (Background* const background = Background::of_process()) background->finish();
     }
   };
   if (gettid() == getpid()) {
@@ -179,18 +173,6 @@ void JitCache::end_before_the_compiler(const std::string& architecture) {
     if (std::atexit([] { (void)Finish(); }) != 0)
       throw Error(ExitCode::kInternal, "no function can be registered for the end of the process");
   });
-}
-
-/// Waits for what is being compiled and takes nothing more.
-void JitCache::finish() {
-  {
-    const std::lock_guard lock(mutex_);
-    ending_ = true;
-    queue_.clear();
-  }
-  changed_.notify_all();
-  for (std::thread& worker : workers_) worker.join();
-  workers_.clear();
 }
 
 std::shared_ptr<JitCache::Entry> JitCache::entry(const KernelKind& kind, std::string_view source,
@@ -258,23 +240,23 @@ void JitCache::request(Entry& entry) {
   end_before_the_compiler(entry.architecture());
   {
     const std::lock_guard lock(mutex_);
-    if (entry.stage_ != Entry::Stage::kNew || ending_) return;
-    const std::size_t most =
-        std::clamp<std::size_t>(std::thread::hardware_concurrency(), 2, 17) - 1;
-    const std::size_t wanted = queue_.size() + 1 + static_cast<std::size_t>(busy_);
-    try {
-      if (workers_.size() < std::min(most, wanted)) workers_.emplace_back([this] { work(); });
-    } catch (const std::system_error& e) {  // no thread to be had
-      if (workers_.empty()) {
-        entry.why_ = e.what();
-        entry.stage_ = Entry::Stage::kNone;
-        return;
-      }
-    }
+    if (entry.stage_ != Entry::Stage::kNew) return;
     entry.stage_ = Entry::Stage::kQueued;
-    queue_.push_back(&entry);
   }
-  changed_.notify_all();
+  Background* const background = Background::of_process();
+  const bool begins = background && background->add([this, &entry] {
+    try {
+      make(entry);
+    } catch (const std::exception& e) {  // no memory, say: the interpreter goes on
+      give_up(entry, e.what());
+    }
+  });
+  if (!begins) give_up(entry, "no thread compiles it");
+}
+
+void JitCache::give_up(Entry& entry, std::string why) {
+  entry.why_ = std::move(why);
+  entry.stage_.store(Entry::Stage::kNone, std::memory_order_release);
 }
 
 std::string JitCache::why_not(const Entry& entry) const {
@@ -291,30 +273,7 @@ std::string JitCache::refusal() const {
 }
 
 void JitCache::wait() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return queue_.empty() && busy_ == 0; });
-}
-
-void JitCache::work() {
-  (void)setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), 10);  // others first
-  std::unique_lock lock(mutex_);
-  for (;;) {
-    changed_.wait(lock, [&] { return ending_ || !queue_.empty(); });
-    if (ending_) return;
-    Entry& entry = *queue_.front();
-    queue_.pop_front();
-    ++busy_;
-    lock.unlock();
-    try {
-      make(entry);
-    } catch (const std::exception& e) {  // no memory, say: the interpreter goes on
-      entry.why_ = e.what();
-      entry.stage_.store(Entry::Stage::kNone, std::memory_order_release);
-    }
-    lock.lock();
-    --busy_;
-    changed_.notify_all();
-  }
+  if (Background* const background = Background::of_process()) background->wait();
 }
 
 std::string JitCache::identity_of(const Entry& entry) {
@@ -326,7 +285,6 @@ std::string JitCache::identity_of(const Entry& entry) {
 
 /// Compiles it, or finds what another process has compiled since.
 void JitCache::make(Entry& entry) {
-  using Stage = Entry::Stage;
   const std::string identity = identity_of(entry);
   std::optional<std::string> kept = kept_kernels().find(identity);
   if (!kept) {
@@ -337,9 +295,7 @@ void JitCache::make(Entry& entry) {
         const std::lock_guard lock(mutex_);
         if (refusal_.empty()) refusal_ = program.log;
       }
-      entry.why_ = program.log;
-      entry.stage_.store(Stage::kNone, std::memory_order_release);
-      return;
+      return give_up(entry, std::move(program.log));
     }
     kept = std::move(program.binary);
     if (code_bytes_of(*kept, entry.kind_.name) > entry.kind_.most_code_bytes) kept->clear();

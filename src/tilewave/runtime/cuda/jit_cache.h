@@ -4,16 +4,13 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstddef>
-#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -70,9 +67,8 @@ class JitCache {
     bool is_too_long_ = false;                     // kNone
   };
 
-  /// The one of the process, which waits at its end for kernels that are being compiled. Null where
-  /// none can be: no compiler library (`why` says so), it is off, or this process is the fork of
-  /// one that has it.
+  /// The one of the process. Null where none can be: no compiler library (`why` says so), it is off,
+  /// or this process is the fork of one that has it.
   static JitCache* of_process(std::string* why = nullptr);
   /// The same where somebody has asked for it already; null otherwise.
   static JitCache* if_made();
@@ -102,8 +98,8 @@ class JitCache {
   /// What the compiler said of the first source that it refused, which is a defect of this program;
   /// empty where it took all.
   std::string refusal() const;
-  /// Until nothing is left to compile.
-  void wait();
+  /// Until nothing is left to compile, nor anything else to do in the background.
+  static void wait();
 
   /// "NVRTC 13.0, kernels in /home/ada/.cache/tilewave/kernels"
   std::string description() const;
@@ -111,25 +107,19 @@ class JitCache {
  private:
   JitCache() = default;
   static void end_before_the_compiler(const std::string& architecture);
-  void finish();
-  void work();
   /// Everything that the machine code of an entry depends on.
   std::string identity_of(const Entry& entry);
   void make(Entry& entry);
+  static void give_up(Entry& entry, std::string why);
   /// Machine code from the compiler or from disk; an empty one came out too long.
   static void take(Entry& entry, std::string binary);
 
   const int process_ = getpid();
   mutable std::mutex mutex_;
-  std::condition_variable changed_;
   std::unordered_map<std::string_view, std::shared_ptr<Entry>> entries_;  // by their texts
   /// Identities but for the source, of kinds and architectures.
   std::map<std::pair<const KernelKind*, std::string>, std::string> kinds_;
-  std::deque<Entry*> queue_;
-  int busy_ = 0;
-  bool ending_ = false;
   std::string refusal_;
-  std::vector<std::thread> workers_;
 };
 
 }  // namespace tilewave::runtime::cuda

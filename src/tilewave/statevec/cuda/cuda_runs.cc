@@ -17,20 +17,23 @@ namespace rc = runtime::cuda;
 template <class T>
 void CudaState<T>::start_passes(const Plan& plan, std::uint64_t first, bool is_busy) {
   Workspace::Lease lease(*workspace_, stream_);
+  take_written();
   const std::uint64_t key = key_of(plan);
-  const auto kept = workspace_->store().find(key);
+  auto kept = workspace_->store().find(key);
+  const bool comes_again = kept != nullptr;
+  const auto ways = kept ? std::nullopt : known_ways(plan);
   ProgramStore::Plan made;
-  made.programs.resize(plan.passes.size());
   double busy_s = is_busy ? plan.passes.back().predicted_s : 0;
   for (std::size_t p = 0; p < plan.passes.size(); ++p) {
     TileLauncher<T>& launcher = launcher_of(plan.passes[p]);
-    if (!kept) made.programs[p] = lower(plan, p, tries_of(plan.passes[p], 0.5 * busy_s));
+    if (!kept) lower_ahead(plan, p, p + 1, 0.5 * busy_s, ways, made);
     busy_s = plan.passes[p].predicted_s;
     for_each_step(kept ? *kept : made, plan, p, [&](const LoweredPlan::Step& step) {
       start(launcher, step, open_memory() + first, {});
     });
   }
-  if (!kept) workspace_->store().keep(key, std::move(made));
+  if (!kept) kept = workspace_->store().keep(key, std::move(made));
+  if (comes_again) improve(plan, key, kept.get());
 }
 
 namespace {

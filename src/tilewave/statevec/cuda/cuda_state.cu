@@ -58,12 +58,7 @@ void CudaState<T>::use_device() const {
 
 template <class T>
 TileLauncher<T>& CudaState<T>::launcher_of(const Pass& pass) {
-  std::size_t k = 0;
-  while (k + 1 < launchers_.size() &&
-         static_cast<int>(pass.active.size()) > launchers_[k].shape().tile_qubits) {
-    ++k;
-  }
-  return launchers_[k];
+  return launchers_[tile_for(pass, launchers_, [](const auto& l) { return l.shape(); })];
 }
 
 template <class T>
@@ -153,16 +148,17 @@ void CudaState<T>::run(const Plan& plan, const RunObserver& observer) {
   forget_answers();
   const std::uint64_t key = key_of(plan);
   Workspace::Lease lease(*workspace_, stream_);
+  take_written();
+  const auto kept = workspace_->store().find(key);  // of an earlier run
+  ProgramStore::Plan made;                          // or of this one
   const bool known = lowered_.key == key && lowered_.epoch == workspace_->epoch() &&
-                     !(workspace_->store().find(key) && has_new_kernels());
-  std::shared_ptr<const ProgramStore::Plan> kept;  // of an earlier run
-  ProgramStore::Plan made;                         // or of this one
-  made.programs.resize(plan.passes.size());
+                     !(kept && (kept != lowered_.programs || has_new_kernels()));
+  std::optional<std::vector<tile::PassWays::Pass>> ways;
   if (!known) {
     workspace_->forget_programs(stream_);
-    kept = workspace_->store().find(key);
     lowered_ = {};
     lowered_.epoch = workspace_->epoch();
+    if (!kept) ways = known_ways(plan);
   }
   std::size_t program_bytes = 0;
   double done_s = 0;
@@ -174,7 +170,7 @@ void CudaState<T>::run(const Plan& plan, const RunObserver& observer) {
   const auto make = [&](std::size_t p) {
     if (known || kept || p < made_until || p >= plan.passes.size()) return;
     made_until = p == 0 ? 1 : std::min(p + at_once(), plan.passes.size());
-    lower_ahead(plan, p, made_until, 0.5 * busy_s, made.programs);
+    lower_ahead(plan, p, made_until, 0.5 * busy_s, ways, made);
     busy_s = 0;
   };
   make(0);
@@ -197,9 +193,11 @@ void CudaState<T>::run(const Plan& plan, const RunObserver& observer) {
         start(launcher, step, amps_, sums);
       });
       busy_s += pass.predicted_s;
+      if (kept) return;
       for (const tile::TilePass& program : made.programs[p])
         program_bytes += ProgramStore::bytes_of(program);
-      if (program_bytes > workspace_->store().most_bytes()) made.programs[p].clear();
+      if (program_bytes > workspace_->store().most_bytes())
+        made.programs[p].clear(), made.compiled[p].clear();
     };
     if (observer.on_step) {
       rc::Event before, after;
@@ -222,14 +220,14 @@ void CudaState<T>::run(const Plan& plan, const RunObserver& observer) {
     }
   }
   layout_ = plan.layout_after;
-  // small circuits have the same bits every time
-  const bool better = (known || kept) && !is_reproducible_ &&
-                      num_qubits_ >= cost_.search_from_qubits && refine(plan, key);
+  if (!known && !kept && program_bytes <= workspace_->store().most_bytes())
+    lowered_.programs = workspace_->store().keep(key, std::move(made));
+  if (!known && kept) lowered_.programs = kept;
+  if (known || kept || plan.effort != Effort::kOnce)
+    improve(plan, key, lowered_.programs.get());  // it comes again
   if (sums.at) finish_sums(lease, sums, lowered_.steps.back().frame);
   stream_.synchronize();
-  lowered_.key = better ? 0 : key;  // 0: the better ones are copied to the device by the next run
-  if (!known && !kept && program_bytes <= workspace_->store().most_bytes())
-    workspace_->store().keep(key, std::move(made));
+  lowered_.key = key;
 }
 
 template <class T>

@@ -16,8 +16,6 @@
 
 namespace tilewave::statevec::cuda {
 
-using runtime::cuda::JitCache;
-
 /// The device copy of a plan's tile programs, kept while the same plan is run again.
 struct LoweredPlan {
   struct Step {
@@ -33,11 +31,9 @@ struct LoweredPlan {
   };
   std::uint64_t key = 0,  ///< set once every pass has its programs
       epoch = 0;          ///< of the workspace: every program is there as long as it lasts
+  std::shared_ptr<const ProgramStore::Plan> programs;  ///< what they are, where they are kept
   std::vector<Step> steps;
 };
-
-/// A number that stands for everything that the programs of a plan depend on.
-std::uint64_t fingerprint(const Plan& plan);
 
 template <class T>
 class CudaState final : public State {
@@ -97,34 +93,29 @@ class CudaState final : public State {
  private:
   void move_blocks(const BlockMap& map, std::uint64_t known_zero, bool in) const;
   std::uint64_t state_bytes() const { return num_amplitudes() * sizeof(Complex<T>); }
-  /// The programs of a pass, each small enough for the workspace. Under a lease, as what follows.
-  std::vector<tile::TilePass> lower(const Plan& plan, std::size_t pass, int tries,
-                                    bool compiled = false);
-  /// The programs of passes [first, last), side by side in about `spare_s`.
+  /// Writes passes for this device and its workspace. Under a lease, as what follows.
+  PassWriter writer() const;
+  /// Whether better programs are looked for: small circuits have the same bits every time.
+  bool improves() const { return !is_reproducible_ && num_qubits_ >= cost_.search_from_qubits; }
+  /// The best ways of the passes, where they are known.
+  std::optional<std::vector<tile::PassWays::Pass>> known_ways(const Plan& plan);
+  /// The programs of passes [first, last), side by side in about `spare_s`, or by their best ways.
   void lower_ahead(const Plan& plan, std::size_t first, std::size_t last, double spare_s,
-                   ProgramStore::Programs& to);
-  /// The same as good as they become, with those for kernels of their own.
-  void lower_well(const Plan& plan, std::size_t first, std::size_t last, int tries,
-                  ProgramStore::Plan& to);
-  /// Writes passes of a plan that runs again in more ways, while the device is busy with it.
-  /// Whether any became better.
-  bool refine(const Plan& plan, std::uint64_t key);
-  /// The programs of all passes as good as they become, for prepare().
-  void prepare_programs(const Plan& plan, std::uint64_t key);
-  /// Compiles the kernels that programs of passes from `first` on lack. Whether there are any.
-  bool request_kernels(const Plan& plan, const ProgramStore::Plan& programs, std::size_t first);
-  /// What runs a program; no entry: there is no kernel and will be none.
-  struct Kernel {
-    std::shared_ptr<JitCache::Entry> entry;
-    std::vector<std::byte> numbers;  ///< see JitSource
-  };
+                   const std::optional<std::vector<tile::PassWays::Pass>>& ways,
+                   ProgramStore::Plan& to);
+  /// Has the passes of a plan written better in the background.
+  void improve(const Plan& plan, std::uint64_t key, const ProgramStore::Plan* kept);
+  /// Has kernels compiled that programs lack. Whether there are any.
+  bool request_kernels(const ProgramStore::Plan& programs);
+  /// Takes over what was written in the background.
+  void take_written();
   /// Copies a program of a pass to the device.
-  LoweredPlan::Step upload(const tile::TilePass& program, std::size_t pass, Kernel kernel);
+  LoweredPlan::Step upload(const tile::TilePass& program, std::size_t pass,
+                           const PassKernel* kernel);
   /// Calls f with each step of a pass as it has its place on the device: those of compiled kernels
   /// where all are made. The next one may take that place, once what was started is done.
   void for_each_step(const ProgramStore::Plan& programs, const Plan& plan, std::size_t pass,
                      const std::function<void(const LoweredPlan::Step&)>& f);
-  bool may_compile(const Pass& pass) const;
   /// What programs of a plan are kept under.
   std::uint64_t key_of(const Plan& plan) const;
   /// How many ways to write a pass are tried where `spare_s` are free for them.
@@ -136,9 +127,6 @@ class CudaState final : public State {
   }
   /// Sets what the programs of a pass that has run were predicted to take, and their terms.
   void predict_step(const Plan& plan, std::size_t pass, bool wants_terms, StepTime& step) const;
-  /// Of the kernel of a program; none where the interpreter does as well. Where the code of one came
-  /// out too long, one of a shorter source, which is compiled at once.
-  Kernel kernel_of(const tile::TilePass& program, const Pass& pass);
   /// Kernels that steps wait for are made, or others are to be made instead.
   bool has_new_kernels() const;
   /// What the last pass of a run sums up as it stores, see PassArguments.
@@ -180,7 +168,6 @@ class CudaState final : public State {
   std::shared_ptr<Workspace> workspace_;
   LoweredPlan lowered_;
   bool is_reproducible_ = false;
-  double slower_host_ = 4;  ///< how much longer tries take than tile::try_s says, seen last
   std::vector<TileLauncher<T>> launchers_;  ///< by ascending size of their tiles
   std::vector<double> marginals_;           ///< cached until the state changes
   std::optional<double> norm_;              ///< from the last pass, until the state changes

@@ -11,17 +11,34 @@
 #include <utility>
 #include <vector>
 
+#include "tilewave/runtime/cuda/jit_cache.h"
 #include "tilewave/statevec/tile/program.h"
 
 namespace tilewave::statevec::cuda {
 
+using runtime::cuda::JitCache;
+
+/// What runs a program other than the interpreter.
+struct PassKernel {
+  std::shared_ptr<JitCache::Entry> entry;  ///< null: there is none and will be none
+  std::vector<std::byte> numbers;          ///< see JitSource
+  bool is_wanted = false;                  ///< a longer one was worth it, and came out too long
+};
+
+/// A program for a kernel of its own.
+struct CompiledPass {
+  tile::TilePass program;
+  PassKernel kernel;
+};
+
 class ProgramStore {
  public:
-  /// Of every pass; a long one has several.
-  using Programs = std::vector<std::vector<tile::TilePass>>;
   struct Plan {
-    Programs programs;
-    Programs compiled;  ///< those for kernels of their own; none of a pass that has no kernel
+    /// Of every pass; a long one has several.
+    std::vector<std::vector<tile::TilePass>> programs;
+    /// Those for kernels of their own; none of a pass that has no kernel.
+    std::vector<std::vector<CompiledPass>> compiled;
+    bool is_final = false;  ///< nothing better is looked for
   };
 
   explicit ProgramStore(std::size_t most_bytes) : most_bytes_(most_bytes) {}
@@ -29,10 +46,14 @@ class ProgramStore {
   static std::size_t bytes_of(const tile::TilePass& program) {
     return sizeof program + program.code.size() + program.tables.size();
   }
-  static std::size_t bytes_of(const Programs& programs) {
+  static std::size_t bytes_of(const CompiledPass& pass) {
+    return bytes_of(pass.program) + pass.kernel.numbers.size();
+  }
+  template <class Program>
+  static std::size_t bytes_of(const std::vector<std::vector<Program>>& programs) {
     std::size_t bytes = 0;
     for (const auto& pass : programs) {
-      for (const tile::TilePass& program : pass) bytes += bytes_of(program);
+      for (const Program& program : pass) bytes += bytes_of(program);
     }
     return bytes;
   }
@@ -43,29 +64,19 @@ class ProgramStore {
     entries_.splice(entries_.begin(), entries_, found->second);
     return found->second->plan;
   }
-  /// How many of the passes, from the first, nothing better is looked for.
-  std::size_t num_final(std::uint64_t key) const {
-    const auto found = by_key_.find(key);
-    return found == by_key_.end() ? 0 : found->second->num_final;
-  }
-  /// Whether they were kept as prepared: all final, their kernels compiled.
-  bool is_prepared(std::uint64_t key) const {
-    const auto found = by_key_.find(key);
-    return found != by_key_.end() && found->second->is_prepared;
-  }
   /// Without those for compiled kernels where both are too much; does nothing where the others
-  /// alone are.
-  void keep(std::uint64_t key, Plan plan, std::size_t num_final = 0, bool is_prepared = false) {
+  /// alone are. What is kept.
+  std::shared_ptr<const Plan> keep(std::uint64_t key, Plan plan) {
     std::size_t bytes = sizeof(Entry) + bytes_of(plan.programs);
     if (bytes + bytes_of(plan.compiled) > most_bytes_) plan.compiled.clear();
     bytes += bytes_of(plan.compiled);
-    if (bytes > most_bytes_) return;
+    if (bytes > most_bytes_) return nullptr;
     if (const auto found = by_key_.find(key); found != by_key_.end()) drop(found->second);
     while (bytes_ + bytes > most_bytes_) drop(std::prev(entries_.end()));
     bytes_ += bytes;
-    entries_.push_front(
-        {key, bytes, std::make_shared<const Plan>(std::move(plan)), num_final, is_prepared});
+    entries_.push_front({key, bytes, std::make_shared<const Plan>(std::move(plan))});
     by_key_[key] = entries_.begin();
+    return entries_.front().plan;
   }
   void clear() {
     by_key_.clear();
@@ -80,8 +91,6 @@ class ProgramStore {
     std::uint64_t key = 0;
     std::size_t bytes = 0;
     std::shared_ptr<const Plan> plan;
-    std::size_t num_final = 0;
-    bool is_prepared = false;
   };
   using Place = std::list<Entry>::iterator;
   void drop(Place entry) {

@@ -8,7 +8,7 @@ namespace {
 ProgramStore::Plan programs(std::size_t code_bytes) {
   tile::TilePass one;
   one.code.resize(code_bytes);
-  return {{{one}}, {}};
+  return {.programs = {{one}}};
 }
 
 // Within the bytes: what was used longest ago goes, what is too long is not kept.
@@ -32,36 +32,28 @@ TEST(ProgramStore, KeepsWhatWasUsedLast) {
   store.keep(4, programs(10));  // known: the later ones
   EXPECT_EQ(store.find(4)->programs.at(0).at(0).code.size(), 10u);
   EXPECT_LE(store.num_bytes(), store.most_bytes());
-  EXPECT_EQ(store.num_final(4), 0u);
-  store.keep(4, programs(10), 1);
-  EXPECT_EQ(store.num_final(4), 1u);
-  EXPECT_FALSE(store.is_prepared(4) || store.is_prepared(7));
-  store.keep(4, programs(10), 1, true);
-  EXPECT_TRUE(store.is_prepared(4));
-  store.keep(6, programs(2 * each));
-  store.keep(7, programs(each));  // 4 goes, and is to be prepared again
-  EXPECT_FALSE(store.is_prepared(4));
-  store.keep(4, programs(10), 1);
   store.clear();
-  EXPECT_EQ(store.num_final(4), 0u);
   EXPECT_EQ(store.num_bytes(), 0u);
   EXPECT_FALSE(store.find(4));
 }
 
-// What both together are too much for: those of compiled kernels go, and the plan counts as final,
-// so that nobody writes them again in every run.
+// What both together are too much for: those of compiled kernels go, and the plan stays final, so
+// that nobody writes them again in every run.
 TEST(ProgramStore, compiled_programs_that_do_not_fit_are_left_out) {
-  ProgramStore store(3000 + 2 * sizeof(tile::TilePass));
-  ProgramStore::Plan plan = programs(1000);
-  plan.compiled = programs(1000).programs;
-  store.keep(1, plan, 1);
-  EXPECT_EQ(store.find(1)->compiled.size(), 1u);
-  plan.compiled = programs(3000).programs;
-  store.keep(1, plan, 1);
-  ASSERT_TRUE(store.find(1));
-  EXPECT_EQ(store.find(1)->programs.size(), 1u);
-  EXPECT_TRUE(store.find(1)->compiled.empty());
-  EXPECT_EQ(store.num_final(1), 1u);
+  ProgramStore store(3000 + 2 * sizeof(CompiledPass));
+  const auto with_compiled = [](std::size_t code_bytes) {
+    ProgramStore::Plan plan = programs(1000);
+    plan.compiled = {{{programs(code_bytes).programs[0][0], {}}}};
+    plan.is_final = true;
+    return plan;
+  };
+  EXPECT_EQ(store.keep(1, with_compiled(1000))->compiled.size(), 1u);
+  const auto kept = store.keep(1, with_compiled(3000));
+  ASSERT_TRUE(kept);
+  EXPECT_EQ(store.find(1), kept);
+  EXPECT_EQ(kept->programs.size(), 1u);
+  EXPECT_TRUE(kept->compiled.empty());
+  EXPECT_TRUE(kept->is_final);
   EXPECT_LE(store.num_bytes(), store.most_bytes());
 }
 

@@ -68,6 +68,16 @@ void Workspace::leave(std::uint64_t state_bytes, const rc::Stream& stream) noexc
   }
 }
 
+std::vector<std::shared_ptr<const ProgramStore::Plan>> Workspace::take_written() {
+  std::vector<std::shared_ptr<const ProgramStore::Plan>> wanted;
+  for (BackgroundWriter::Written& w : background_->take()) {
+    if (w.program_bytes != program_bytes_) continue;  // some may be too long now
+    auto kept = store_.keep(w.key, std::move(w.programs));
+    if (kept && w.wants_kernels) wanted.push_back(std::move(kept));
+  }
+  return wanted;
+}
+
 rc::DeviceArena& Workspace::handed_to(const rc::Stream& stream) {
   if (memory_.num_bytes() == 0) resize();
   if (last_ != &stream) {

@@ -15,8 +15,9 @@
 #include <mutex>
 #include <set>
 
+#include "tilewave/runtime/cost_cache.h"
 #include "tilewave/runtime/cuda/memory.h"
-#include "tilewave/statevec/cuda/program_store.h"
+#include "tilewave/statevec/cuda/background_writer.h"
 #include "tilewave/statevec/stream_layout.h"
 
 namespace tilewave::statevec::cuda {
@@ -90,6 +91,10 @@ class Workspace {
   void forget_programs(const runtime::cuda::Stream& stream);
   /// Programs on the host, none longer than program_bytes().
   ProgramStore& store() { return store_; }
+  /// What writes them better, for the store.
+  BackgroundWriter& background() { return *background_; }
+  /// Takes over what it has written. Those whose kernels are wanted.
+  std::vector<std::shared_ptr<const ProgramStore::Plan>> take_written();
   /// Where on the host a program is put together, as long as it has its place on the device.
   std::byte* staged(std::size_t offset) const {
     return static_cast<std::byte*>(staging_.data()) + offset;
@@ -109,6 +114,8 @@ class Workspace {
   runtime::cuda::PinnedBuffer staging_;  // mirrors the programs
   std::uint64_t epoch_ = 0;
   ProgramStore store_{std::size_t{64} << 20};
+  const std::shared_ptr<BackgroundWriter> background_ =
+      std::make_shared<BackgroundWriter>(runtime::cache_folder("passes"));
   const runtime::cuda::Stream* last_ = nullptr;  // has used it since it was idle
 };
 

@@ -32,7 +32,7 @@ ChunkLimits within_block(ChunkLimits limits, const Shape& shape) {
 namespace {
 
 TilePass best_of(const Plan& plan, std::size_t pass, const Shape& shape, const ChunkLimits& limits,
-                 int tries, bool compiled, const OpCosts& costs) {
+                 const Tries& tries, bool compiled, const OpCosts& costs) {
   TW_CHECK(pass < plan.passes.size(), "no such pass");
   TW_CHECK(plan.precision == shape.precision, "plan and shape differ in precision");
   const Pass& chosen = plan.passes[pass];
@@ -40,13 +40,13 @@ TilePass best_of(const Plan& plan, std::size_t pass, const Shape& shape, const C
                                      [](const Action& a) { return a.kind == ActionKind::kFlip; });
   TilePass best;
   bool any = false;
-  const auto attempt = [&](detail::EmitChoice choice) {
-    choice.compiled = compiled;
-    detail::Emitter emitter(plan, chosen, shape, limits, costs, choice);
+  const auto attempt = [&](const Way& way) {
+    detail::Emitter emitter(plan, chosen, shape, limits, costs, {way, compiled});
     TilePass written = emitter.run();
     if (any && emitter.cost() >= best.cost_ms) return;
     best = std::move(written);
     best.cost_ms = emitter.cost();
+    best.way = way;
     any = true;
   };
   const auto with_folds = [&](std::uint32_t seed, bool through_shared, bool tables) {
@@ -55,8 +55,14 @@ TilePass best_of(const Plan& plan, std::size_t pass, const Shape& shape, const C
   };
   // How the tile arrives, where there is a choice, then without tables, then with noise.
   const bool always = loads_through_shared(shape);
+  if (tries.way) {
+    Way way = *tries.way;
+    way.through_shared |= always;
+    attempt(way);
+    return best;
+  }
   const int num_arrivals = always ? 1 : 2;
-  for (int k = 0; k < tries; ++k) {
+  for (int k = 0; k < tries.count && !(any && tries.ends && tries.ends()); ++k) {
     if (k < num_arrivals) {
       with_folds(0, always || k == 1, true);
     } else if (k == num_arrivals && !compiled) {
@@ -71,7 +77,8 @@ TilePass best_of(const Plan& plan, std::size_t pass, const Shape& shape, const C
 }  // namespace
 
 TilePass lower_pass(const Plan& plan, std::size_t pass, const Shape& shape,
-                    const ChunkLimits& limits, int tries, bool compiled, const WriterCosts* costs) {
+                    const ChunkLimits& limits, const Tries& tries, bool compiled,
+                    const WriterCosts* costs) {
   const WriterCosts& by = costs ? *costs : shipped_costs(shape.precision);
   if (!compiled) return best_of(plan, pass, shape, limits, tries, false, by.interpreted);
   TilePass written = best_of(plan, pass, shape, limits, tries, true, by.compiled);

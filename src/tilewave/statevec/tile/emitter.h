@@ -24,13 +24,8 @@ struct LocalTerm {
   std::uint64_t turns = 0;
 };
 
-/// Choices that are tried against each other.
-struct EmitChoice {
-  bool fold = true;             ///< X under at most one control becomes part of exchanges
-  std::uint32_t seed = 0;       ///< see schedule_phases()
-  bool through_shared = false;  ///< see Arrival
-  bool tables = true;           ///< constant phases of several register bits may be one table
-  bool compiled = false;        ///< for a kernel of its own, with lifts that take phases along
+struct EmitChoice : Way {
+  bool compiled = false;  ///< for a kernel of its own, with lifts that take phases along
 };
 
 void append(std::vector<std::byte>& to, const void* data, std::size_t num_bytes);

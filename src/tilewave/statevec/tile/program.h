@@ -4,6 +4,8 @@
 // an action.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <vector>
 
 #include "tilewave/statevec/plan/plan.h"
@@ -46,6 +48,23 @@ ChunkLimits chunk_limits(const Shape& shape);
 /// These limits, or shorter chunks where a block of threads would have too little shared memory.
 ChunkLimits within_block(ChunkLimits limits, const Shape& shape);
 
+/// A way to write a pass. Several are tried against each other.
+struct Way {
+  bool fold = true;             ///< X under at most one control becomes part of exchanges
+  std::uint32_t seed = 0;       ///< see schedule_phases()
+  bool through_shared = false;  ///< see Arrival
+  bool tables = true;           ///< constant phases of several register bits may be one table
+};
+
+/// Which are tried.
+struct Tries {
+  Tries(int how_many) : count(how_many) {}           // NOLINT: a number of them says it all
+  Tries(const Way& known) : count(1), way(known) {}  // NOLINT
+  int count;
+  std::optional<Way> way;      ///< this one alone, where it was found before
+  std::function<bool()> ends;  ///< stops at the best one so far, if any and it says so
+};
+
 struct TilePass {
   Shape shape;
   PassFrame frame;
@@ -54,6 +73,7 @@ struct TilePass {
   int num_exchanges = 0;
   int num_crossings = 0;
   int num_operations = 0;
+  Way way;                    ///< how it was written
   bool needs_kernel = false;  ///< has operations that the interpreter does not know
   /// Of its arithmetic, exchanges and code for 2^30 amplitudes, by the costs it was written with and
   /// with a margin where predictions are worse: to compare ways to write a pass.
@@ -62,10 +82,10 @@ struct TilePass {
 };
 
 /// Lowers plan.passes[pass]. States smaller than a tile are held padded: positions n..K-1 are known
-/// zeros. The cheapest of `tries` ways to write it by `costs` (null: as shipped) is taken: for the
+/// zeros. The cheapest of the ways that are tried is taken by `costs` (null: as shipped): for the
 /// interpreter or, with `compiled`, for a kernel of its own (jit_source.h).
 TilePass lower_pass(const Plan& plan, std::size_t pass, const Shape& shape,
-                    const ChunkLimits& limits, int tries = 1, bool compiled = false,
+                    const ChunkLimits& limits, const Tries& tries = 1, bool compiled = false,
                     const WriterCosts* costs = nullptr);
 inline TilePass lower_pass(const Plan& plan, std::size_t pass, const Shape& shape) {
   return lower_pass(plan, pass, shape, chunk_limits(shape));
@@ -78,8 +98,9 @@ int tries_within(const Pass& pass, double seconds);
 
 /// The same as one pass or, where its program is larger than `max_bytes`, as several (split.cc).
 std::vector<TilePass> lower_within(const Plan& plan, std::size_t pass, const Shape& shape,
-                                   std::size_t max_bytes, const ChunkLimits& limits, int tries,
-                                   bool compiled = false, const WriterCosts* costs = nullptr);
+                                   std::size_t max_bytes, const ChunkLimits& limits,
+                                   const Tries& tries, bool compiled = false,
+                                   const WriterCosts* costs = nullptr);
 
 namespace detail {
 

@@ -48,8 +48,8 @@ std::vector<Action> halves(const Action& a) {
 }  // namespace
 
 std::vector<TilePass> lower_within(const Plan& plan, std::size_t pass, const Shape& shape,
-                                   std::size_t max_bytes, const ChunkLimits& limits, int tries,
-                                   bool compiled, const WriterCosts* costs) {
+                                   std::size_t max_bytes, const ChunkLimits& limits,
+                                   const Tries& tries, bool compiled, const WriterCosts* costs) {
   std::vector<TilePass> out;
   out.push_back(lower_pass(plan, pass, shape, limits, tries, compiled, costs));
   if (out[0].code.size() + out[0].tables.size() <= max_bytes) return out;
