@@ -138,6 +138,63 @@ TEST(LongKernels, leave_their_passes_to_the_interpreter_where_all_are_too_long) 
   }
 }
 
+struct Launches {
+  int all = 0, compiled = 0;
+};
+
+/// Of each of several runs of a circuit in this order, on a state of its own.
+std::vector<Launches> launches_of(Device& fake, const circuit::Circuit& c, int runs) {
+  const auto n = static_cast<int>(c.num_qubits());
+  auto state = make_cuda_state(n, Precision::kSingle);
+  std::vector<Launches> out;
+  for (int k = 0; k < runs; ++k) {
+    state->set_product_state(
+        std::vector<cplx>(static_cast<std::size_t>(2 * n), cplx(std::sqrt(0.5))));
+    fake.launches = fake.compiled_launches = 0;
+    Plan plan = make_plan(c, c.ops(), state->plan_options());
+    for (Pass& pass : plan.passes) pass.predicted_s = 2 * runtime::cuda::kJitAfter_s;
+    state->run(plan);
+    out.push_back({fake.launches, fake.compiled_launches});
+    runtime::cuda::JitCache::wait();
+  }
+  return out;
+}
+
+/// A ring of rotations, several passes long.
+circuit::Circuit rotations(double angle) {
+  constexpr circuit::Qubit kQubits = 23;
+  circuit::Circuit c(kQubits);
+  for (int layer = 0; layer < 3; ++layer) {
+    for (circuit::Qubit q = 0; q < kQubits; ++q) {
+      angle *= 1.01;
+      c.add_gate(circuit::GateId::kRx, {q}, {angle});
+      c.add_gate(circuit::GateId::kRz, {q}, {2 * angle});
+      c.add_gate(circuit::GateId::kCx, {q, (q + 5) % kQubits});
+    }
+  }
+  return c;
+}
+
+// The second run has its passes written well behind it, the third asks for their kernels. After that
+// neither a state that is made when all others are gone, as in another process, nor other angles need
+// any of it: their first runs have compiled kernels. (Not for all angles: which of two forms a rotation
+// has depends on its size.)
+TEST(BestWays, are_known_to_later_states_and_for_other_angles) {
+  runtime::cuda::JitCache::set_use("all");
+  Device fake;
+  runtime::cuda::ScopedDriver scope(&fake);
+  const auto learning = launches_of(fake, rotations(0.3), 5);
+  EXPECT_EQ(learning[0].compiled, 0);
+  EXPECT_EQ(learning[1].compiled, 0);
+  EXPECT_GT(learning[4].compiled, 1);
+  const auto later = launches_of(fake, rotations(0.3), 1);
+  EXPECT_EQ(later[0].compiled, learning[4].compiled);
+  EXPECT_EQ(later[0].all, learning[4].all);
+  const auto other_angles = launches_of(fake, rotations(0.3001), 1);
+  EXPECT_EQ(other_angles[0].compiled, learning[4].compiled);
+  EXPECT_TRUE(fake.nothing_leaked());
+}
+
 // As a run with checkpoints wants it: the same programs wherever it is cut and however often it ran
 // before, and none that is compiled meanwhile.
 TEST(Reproducible, passes_are_written_by_the_plan_alone) {

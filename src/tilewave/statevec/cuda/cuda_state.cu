@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <deque>
 
 #include "tilewave/base/error.h"
 #include "tilewave/runtime/timer.h"
@@ -161,7 +162,8 @@ void CudaState<T>::run(const Plan& plan, const RunObserver& observer) {
     if (!kept) ways = known_ways(plan);
   }
   std::size_t program_bytes = 0;
-  double done_s = 0;
+  constexpr double kReportEvery_s = 0.05;  // waiting for a pass costs what it overlaps with
+  double done_s = 0, reported_s = 0;
   std::size_t next = 0;  // of the known steps
   TileSums sums;         // of the last pass
   std::size_t made_until = 0;
@@ -173,6 +175,21 @@ void CudaState<T>::run(const Plan& plan, const RunObserver& observer) {
     lower_ahead(plan, p, made_until, 0.5 * busy_s, ways, made);
     busy_s = 0;
   };
+  struct Timed {
+    std::size_t pass = 0;
+    rc::Event before, after;
+  };
+  std::deque<Timed> timed;  // not told yet: the host is ahead of the device by so many
+  const auto tell = [&](std::size_t most_left) {
+    for (; timed.size() > most_left; timed.pop_front()) {
+      const Pass& pass = plan.passes[timed[0].pass];
+      StepTime step{"pass", pass.predicted_s, timed[0].after.seconds_since(timed[0].before),
+                    pass.bytes};
+      predict_step(plan, timed[0].pass, observer.wants_terms, step);
+      observer.on_step(step);
+    }
+  };
+  constexpr std::size_t kMostTimed = 64;
   make(0);
   for (std::size_t p = 0; p < plan.passes.size(); ++p) {
     const Pass& pass = plan.passes[p];
@@ -200,23 +217,20 @@ void CudaState<T>::run(const Plan& plan, const RunObserver& observer) {
         made.programs[p].clear(), made.compiled[p].clear();
     };
     if (observer.on_step) {
-      rc::Event before, after;
-      before.record(stream_);
+      timed.push_back({.pass = p});
+      timed.back().before.record(stream_);
       launch();
-      after.record(stream_);
-      make(p + 1);  // while the device is busy
-      StepTime step{"pass", pass.predicted_s, after.seconds_since(before), pass.bytes};
-      predict_step(plan, p, observer.wants_terms, step);
-      observer.on_step(step);
+      timed.back().after.record(stream_);
+      tell(kMostTimed);
     } else {
       launch();
-      make(p + 1);
     }
+    make(p + 1);  // while the device is busy
     known_zero_ = pass.known_zero_after;
     done_s += pass.predicted_s;
-    if (observer.on_progress) {
+    if (observer.on_progress && done_s - reported_s >= kReportEvery_s) {
       stream_.synchronize();
-      observer.on_progress(done_s, plan.predicted_s);
+      observer.on_progress(reported_s = done_s, plan.predicted_s);
     }
   }
   layout_ = plan.layout_after;
@@ -228,6 +242,8 @@ void CudaState<T>::run(const Plan& plan, const RunObserver& observer) {
   if (sums.at) finish_sums(lease, sums, lowered_.steps.back().frame);
   stream_.synchronize();
   lowered_.key = key;
+  tell(0);
+  if (observer.on_progress && done_s > reported_s) observer.on_progress(done_s, plan.predicted_s);
 }
 
 template <class T>
