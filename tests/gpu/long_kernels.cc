@@ -142,12 +142,18 @@ struct Launches {
   int all = 0, compiled = 0;
 };
 
-/// Of each of several runs of a circuit in this order, on a state of its own.
-std::vector<Launches> launches_of(Device& fake, const circuit::Circuit& c, int runs) {
+/// Of each of several runs of a circuit in this order, on a state for each or for all.
+std::vector<Launches> launches_of(Device& fake, const circuit::Circuit& c, int runs,
+                                  bool one_for_each = false) {
   const auto n = static_cast<int>(c.num_qubits());
   auto state = make_cuda_state(n, Precision::kSingle);
+  if (one_for_each) state->keep_shared_memory();
   std::vector<Launches> out;
   for (int k = 0; k < runs; ++k) {
+    if (one_for_each) {
+      state = nullptr;
+      state = make_cuda_state(n, Precision::kSingle);
+    }
     state->set_product_state(
         std::vector<cplx>(static_cast<std::size_t>(2 * n), cplx(std::sqrt(0.5))));
     fake.launches = fake.compiled_launches = 0;
@@ -232,6 +238,19 @@ TEST(Reproducible, passes_are_written_by_the_plan_alone) {
       EXPECT_TRUE(programs_of(plan, cut, 1) == whole) << pass_s << " s, cut at " << cut;
     EXPECT_TRUE(fake.loaded.empty()) << pass_s;
   }
+}
+
+// As a loop of runs does it that each make a state and free it: the programs outlive the memory they
+// were in, so that the passes are written better behind the second run and compiled after the third. The
+// last test: what the states share is never given back.
+TEST(LoopsOfRuns, find_the_programs_of_the_runs_before) {
+  runtime::cuda::JitCache::set_use("all");
+  static Device fake;
+  static const runtime::cuda::ScopedDriver scope(&fake);
+  const auto runs = launches_of(fake, circuit::make_family("supremacy", 23), 5, true);
+  EXPECT_EQ(runs[0].compiled, 0);
+  EXPECT_EQ(runs[2].compiled, 0);
+  EXPECT_GT(runs[4].compiled, 1);
 }
 
 }  // namespace

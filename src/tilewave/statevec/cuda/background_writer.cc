@@ -98,7 +98,7 @@ void BackgroundWriter::finish(Task& task) {
   const std::lock_guard lock(mutex_);
   const auto found = in_work_.find(task.key);
   if (!task.fails) {
-    written_.push_back({task.key, task.writer.program_bytes(), std::move(task.out), found->second});
+    written_.push_back({task.key, std::move(task.out), found->second});
   }
   in_work_.erase(found);
 }

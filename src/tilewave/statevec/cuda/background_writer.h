@@ -19,7 +19,6 @@ class BackgroundWriter : public std::enable_shared_from_this<BackgroundWriter> {
  public:
   struct Written {
     std::uint64_t key = 0;
-    std::size_t program_bytes = 0;  ///< that each program takes at most
     ProgramStore::Plan programs;
     bool wants_kernels = false;
   };

@@ -155,7 +155,7 @@ void CudaState<T>::prepare(const Plan& plan, bool waits) {
   {
     Workspace::Lease lease(*workspace_, stream_);
     take_written();
-    const auto kept = workspace_->store().find(key);
+    const auto kept = workspace_->kept_programs(key);
     if (!kept || !kept->is_final) {
       workspace_->background().begin(plan, key, writer(), true);
     } else {
@@ -167,7 +167,7 @@ void CudaState<T>::prepare(const Plan& plan, bool waits) {
     JitCache::wait();
     Workspace::Lease lease(*workspace_, stream_);
     take_written();
-    const auto kept = workspace_->store().find(key);
+    const auto kept = workspace_->kept_programs(key);
     if (!kept || !request_kernels(*kept)) break;
   }
 }
@@ -204,7 +204,7 @@ double CudaState<T>::program_s(const tile::OpCosts& paid, bool compiled, const P
 template <class T>
 double CudaState<T>::predicted_s(const Plan& plan) {
   Workspace::Lease lease(*workspace_, stream_);
-  const auto kept = workspace_->store().find(key_of(plan));
+  const auto kept = workspace_->kept_programs(key_of(plan));
   if (!kept) return plan.predicted_s;
   double seconds = 0;
   for (std::size_t p = 0; p < plan.passes.size(); ++p) {

@@ -19,7 +19,7 @@ void CudaState<T>::start_passes(const Plan& plan, std::uint64_t first, bool is_b
   Workspace::Lease lease(*workspace_, stream_);
   take_written();
   const std::uint64_t key = key_of(plan);
-  auto kept = workspace_->store().find(key);
+  auto kept = workspace_->kept_programs(key);
   const bool comes_again = kept != nullptr;
   const auto ways = kept ? std::nullopt : known_ways(plan);
   ProgramStore::Plan made;

@@ -150,8 +150,8 @@ void CudaState<T>::run(const Plan& plan, const RunObserver& observer) {
   const std::uint64_t key = key_of(plan);
   Workspace::Lease lease(*workspace_, stream_);
   take_written();
-  const auto kept = workspace_->store().find(key);  // of an earlier run
-  ProgramStore::Plan made;                          // or of this one
+  const auto kept = workspace_->kept_programs(key);  // of an earlier run
+  ProgramStore::Plan made;                           // or of this one
   const bool known = lowered_.key == key && lowered_.epoch == workspace_->epoch() &&
                      !(kept && (kept != lowered_.programs || has_new_kernels()));
   std::optional<std::vector<tile::PassWays::Pass>> ways;

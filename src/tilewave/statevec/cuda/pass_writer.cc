@@ -57,10 +57,9 @@ const PassWriter::Tile& PassWriter::tile_of(const Pass& pass) const {
 
 std::vector<tile::TilePass> PassWriter::lower(const Plan& plan, std::size_t pass,
                                               const tile::Tries& tries, bool compiled) const {
-  constexpr std::size_t kPadding = 512;  // of code and tables
   const tile::Shape& shape = tile_of(plan.passes[pass]).shape;
-  return tile::lower_within(plan, pass, shape, program_bytes_ - kPadding, tile::chunk_limits(shape),
-                            tries, compiled, costs_);
+  return tile::lower_within(plan, pass, shape, program_bytes_ - kProgramPadding,
+                            tile::chunk_limits(shape), tries, compiled, costs_);
 }
 
 std::vector<tile::TilePass> PassWriter::write(const Plan& plan, std::size_t pass,

@@ -36,7 +36,6 @@ class PassWriter {
         device_(std::move(device)),
         compiles_(compiles) {}
 
-  std::size_t program_bytes() const { return program_bytes_; }
   /// Whether a pass is worth a kernel.
   bool may_compile(const Pass& pass) const {
     return compiles_ && JitCache::serves(pass.predicted_s);

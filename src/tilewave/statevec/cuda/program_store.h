@@ -3,8 +3,10 @@
 // that stands for everything its programs depend on. What was used longest ago goes first.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <list>
 #include <memory>
 #include <unordered_map>
@@ -17,6 +19,9 @@
 namespace tilewave::statevec::cuda {
 
 using runtime::cuda::JitCache;
+
+/// A program takes so many bytes more on a device, for the alignment of its code and its tables.
+inline constexpr std::size_t kProgramPadding = 512;
 
 /// What runs a program other than the interpreter.
 struct PassKernel {
@@ -38,8 +43,11 @@ class ProgramStore {
     std::vector<std::vector<tile::TilePass>> programs;
     /// Those for kernels of their own; none of a pass that has no kernel.
     std::vector<std::vector<CompiledPass>> compiled;
-    bool is_final = false;  ///< nothing better is looked for
+    bool is_final = false;    ///< nothing better is looked for
+    std::size_t longest = 0;  ///< room that one of them takes at most, set as it is kept
   };
+
+  static constexpr std::size_t kAnyRoom = std::numeric_limits<std::size_t>::max();
 
   explicit ProgramStore(std::size_t most_bytes) : most_bytes_(most_bytes) {}
 
@@ -57,10 +65,10 @@ class ProgramStore {
     }
     return bytes;
   }
-  /// Null where they are not kept.
-  std::shared_ptr<const Plan> find(std::uint64_t key) {
+  /// Null where they are not kept, or one is longer than there is room for.
+  std::shared_ptr<const Plan> find(std::uint64_t key, std::size_t room = kAnyRoom) {
     const auto found = by_key_.find(key);
-    if (found == by_key_.end()) return nullptr;
+    if (found == by_key_.end() || found->second->plan->longest > room) return nullptr;
     entries_.splice(entries_.begin(), entries_, found->second);
     return found->second->plan;
   }
@@ -71,6 +79,13 @@ class ProgramStore {
     if (bytes + bytes_of(plan.compiled) > most_bytes_) plan.compiled.clear();
     bytes += bytes_of(plan.compiled);
     if (bytes > most_bytes_) return nullptr;
+    const auto note = [&](const tile::TilePass& program) {
+      plan.longest =
+          std::max(plan.longest, program.code.size() + program.tables.size() + kProgramPadding);
+    };
+    for (const auto& pass : plan.programs) std::ranges::for_each(pass, note);
+    for (const auto& pass : plan.compiled)
+      std::ranges::for_each(pass, note, &CompiledPass::program);
     if (const auto found = by_key_.find(key); found != by_key_.end()) drop(found->second);
     while (bytes_ + bytes > most_bytes_) drop(std::prev(entries_.end()));
     bytes_ += bytes;

@@ -8,7 +8,9 @@ namespace {
 ProgramStore::Plan programs(std::size_t code_bytes) {
   tile::TilePass one;
   one.code.resize(code_bytes);
-  return {.programs = {{one}}};
+  ProgramStore::Plan plan;
+  plan.programs = {{one}};
+  return plan;
 }
 
 // Within the bytes: what was used longest ago goes, what is too long is not kept.
@@ -35,6 +37,19 @@ TEST(ProgramStore, KeepsWhatWasUsedLast) {
   store.clear();
   EXPECT_EQ(store.num_bytes(), 0u);
   EXPECT_FALSE(store.find(4));
+}
+
+// Plans of a large state in the workspace of a small one: they are there again for the next large one.
+TEST(ProgramStore, finds_what_there_is_room_for) {
+  ProgramStore store(1 << 20);
+  store.keep(1, programs(1000));
+  EXPECT_FALSE(store.find(1, 1000));
+  EXPECT_TRUE(store.find(1, 1000 + kProgramPadding));
+  ProgramStore::Plan plan = programs(1000);
+  plan.compiled = {{{programs(5000).programs[0][0], {}}}};
+  store.keep(1, plan);
+  EXPECT_FALSE(store.find(1, 5000));
+  EXPECT_TRUE(store.find(1, 6000));
 }
 
 // What both together are too much for: those of compiled kernels go, and the plan stays final, so

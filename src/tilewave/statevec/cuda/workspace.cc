@@ -39,7 +39,6 @@ void Workspace::resize() {
   program_bytes_ = program_bytes_of(wanted);
   programs_ = memory_.take<std::byte>(program_bytes_);
   if (staging_.num_bytes() != program_bytes_) {
-    store_.clear();  // some may be too long now
     staging_ = {};
     staging_ = rc::PinnedBuffer(program_bytes_);
   }
@@ -71,7 +70,6 @@ void Workspace::leave(std::uint64_t state_bytes, const rc::Stream& stream) noexc
 std::vector<std::shared_ptr<const ProgramStore::Plan>> Workspace::take_written() {
   std::vector<std::shared_ptr<const ProgramStore::Plan>> wanted;
   for (BackgroundWriter::Written& w : background_->take()) {
-    if (w.program_bytes != program_bytes_) continue;  // some may be too long now
     auto kept = store_.keep(w.key, std::move(w.programs));
     if (kept && w.wants_kernels) wanted.push_back(std::move(kept));
   }

@@ -89,8 +89,12 @@ class Workspace {
   std::size_t place(std::size_t num_bytes, const runtime::cuda::Stream& stream);
   /// Begins anew: the stream has run all programs.
   void forget_programs(const runtime::cuda::Stream& stream);
-  /// Programs on the host, none longer than program_bytes().
+  /// Programs on the host. They stay when all states have gone: some may need a larger workspace.
   ProgramStore& store() { return store_; }
+  /// Those of a plan, each of which has a place here; null where they are not kept.
+  std::shared_ptr<const ProgramStore::Plan> kept_programs(std::uint64_t key) {
+    return store_.find(key, program_bytes_);
+  }
   /// What writes them better, for the store.
   BackgroundWriter& background() { return *background_; }
   /// Takes over what it has written. Those whose kernels are wanted.
