@@ -144,6 +144,34 @@ TEST(GpuFaults, memory_that_its_owners_can_do_without_goes_to_who_runs_out_of_it
   EXPECT_TRUE(fake.nothing_leaked());
 }
 
+TEST(GpuFaults, the_memory_of_a_state_that_rests_goes_to_who_runs_out_of_it) {
+  namespace rc = runtime::cuda;
+  constexpr int n = 20;
+  FullDriver fake;
+  fake.is_full = false;
+  fake.device = 0;
+  rc::ScopedDriver scope(&fake);
+  {
+    auto state = make_cuda_state(n, Precision::kDouble);
+    const std::uint64_t bytes = std::uint64_t{16} << n;
+    EXPECT_FALSE(state->rest(1e-5)) << "more than this share of 128 GiB";
+    ASSERT_TRUE(state->rest(0.25));
+    EXPECT_TRUE(state->wake());
+    ASSERT_TRUE(state->rest(0.25));
+    const std::size_t before = fake.live_bytes;
+    fake.is_full = true;
+    EXPECT_THROW(rc::DeviceArena(1000, "a test"), Error) << "it is full all the same";
+    EXPECT_EQ(fake.live_bytes, before - bytes);
+    EXPECT_FALSE(state->wake());
+    fake.is_full = false;
+    state = make_cuda_state(n, Precision::kDouble);
+    ASSERT_TRUE(state->rest(0.25));
+  }
+  fake.is_full = true;
+  EXPECT_THROW(rc::DeviceArena(1000, "a test"), Error) << "nobody rests any more";
+  EXPECT_TRUE(fake.nothing_leaked());
+}
+
 /// One on which compiled kernels are found, or not.
 class JitDriver : public FakeDriver {
  public:

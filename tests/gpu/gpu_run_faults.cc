@@ -20,6 +20,7 @@
 #include "tilewave/api/access.h"
 #include "tilewave/runtime/cuda/driver.h"
 #include "tilewave/runtime/machine.h"
+#include "tilewave/simulate/session.h"
 #include "tilewave/simulate/simulate.h"
 #include "tilewave/tilewave.h"
 
@@ -266,6 +267,39 @@ TEST_F(GpuRunFaults, memory_that_ends_at_any_allocation) {
     std::printf("%s: %d allocations, %d refusals\n", work.name, static_cast<int>(count),
                 static_cast<int>(refused));
   }
+}
+
+TEST_F(GpuRunFaults, the_memory_of_a_state_serves_the_next_run) {
+  FailingDriver counting;
+  const runtime::cuda::ScopedDriver scope(&counting);
+  {
+    const auto device = DeviceSet::parse("cuda:0");
+    simulate::Session session;
+    const auto take = [&](const DeviceSet& of) {
+      return session.take_state(20, Precision::kDouble, 1, of, {});
+    };
+    const Circuit circuit = layers(20, false);
+    auto state = take(device);
+    session.run(*state, Access::inside(circuit), Access::inside(circuit).ops());
+    const statevec::State* const before = state.get();
+    const std::uint64_t allocations = counting.num_allocations;
+    session.give_back(std::move(state), 1, device, 0.25);
+    state = take(device);
+    EXPECT_EQ(state.get(), before);
+    EXPECT_EQ(counting.num_allocations, allocations);
+    const std::complex<double> first = state->amplitudes(std::vector<std::uint64_t>{0})[0];
+    EXPECT_EQ(first, 1.0) << "it is in |0...0> again";
+    session.give_back(std::move(state), 1, device, 0.25);
+    EXPECT_EQ(take(DeviceSet::cpu())->device(), "cpu");
+    state = take(device);
+    session.give_back(std::move(state), 1, device, 1e-9);
+    EXPECT_TRUE(counting.live.empty()) << "more than this share of the device's memory";
+    session.give_back(take(device), 1, device, 0.25);
+    EXPECT_FALSE(counting.live.empty());
+    session.clear();
+    EXPECT_TRUE(counting.live.empty());
+  }
+  EXPECT_TRUE(counting.live_host.empty());
 }
 
 TEST_F(GpuRunFaults, a_device_that_is_lost_at_any_call) {

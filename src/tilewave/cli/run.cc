@@ -191,6 +191,7 @@ void run(RunFlags& flags) {
   std::uint64_t repeat = 1;
   if (!flags.repeat.empty()) repeat = parse_number("--repeat", flags.repeat, 1, 1000000);
   options.keeps_device_memory = repeat > 1;  // with the programs of the passes
+  options.spare_device_share = 1;            // only this circuit runs here
   simulate::Result result;
   for (std::uint64_t k = 0; k < repeat; ++k) {
     options.writes_state = k + 1 == repeat;

@@ -202,31 +202,40 @@ void Session::drop_oldest() {
 std::unique_ptr<statevec::State> Session::take_state(std::uint32_t num_qubits, Precision precision,
                                                      int num_threads, const DeviceSet& device,
                                                      const Distribution& distribution) {
-  const bool may_serve = distribution.num_ranks() == 1 && distribution.device_bytes == 0 &&
-                         distribution.memory_fraction == 0 &&
-                         runs_on_cpu(num_qubits, precision, device);
+  const bool is_shared = distribution.num_ranks() != 1 || distribution.device_bytes != 0 ||
+                         distribution.memory_fraction != 0;
+  const auto serves = [&](statevec::State& s) {
+    return !is_shared && spare_threads_ == runtime::wanted_num_threads(num_threads) &&
+           s.num_qubits() == static_cast<int>(num_qubits) && s.precision() == precision &&
+           (s.device() == "cpu" ? runs_on_cpu(num_qubits, precision, device)
+                                : spare_device_ == device) &&
+           s.wake();
+  };
   std::unique_ptr<statevec::State> spare;
+  bool takes = false;
   {
     const std::scoped_lock lock(mutex_);
-    const bool serves =
-        may_serve && spare_ && spare_threads_ == runtime::wanted_num_threads(num_threads) &&
-        spare_->num_qubits() == static_cast<int>(num_qubits) && spare_->precision() == precision;
+    takes = spare_ && serves(*spare_);
     // one that does not fit is in the way of what is made now
-    if (serves || (spare_ && spare_->memory_bytes() > kMostSpareBytes / 64)) spare.swap(spare_);
-    if (serves) {
-      spare->set_zero_state();
-      return spare;
-    }
+    if (takes || (spare_ && spare_->memory_bytes() > kMostSpareBytes / 64)) spare.swap(spare_);
+  }
+  if (takes) {
+    spare->set_zero_state();
+    return spare;
   }
   spare.reset();
   return make_state(num_qubits, precision, num_threads, device, distribution);
 }
 
-void Session::give_back(std::unique_ptr<statevec::State> state, int num_threads) {
-  if (state->device() != "cpu" || state->memory_bytes() > kMostSpareBytes) return;
+void Session::give_back(std::unique_ptr<statevec::State> state, int num_threads,
+                        const DeviceSet& device, double most_device_share) {
+  const bool stays = state->device() == "cpu" ? state->memory_bytes() <= kMostSpareBytes
+                                              : state->rest(most_device_share);
+  if (!stays) return;
   const std::scoped_lock lock(mutex_);
   spare_.swap(state);  // the old one is freed behind the lock
   spare_threads_ = runtime::wanted_num_threads(num_threads);
+  spare_device_ = device;
 }
 
 void Session::clear() {

@@ -57,13 +57,14 @@ class Session {
            std::span<const circuit::Op> ops, Effort effort = Effort::kAuto);
 
   /// As make_state(); a state that was given back serves again, so that its memory need not be
-  /// touched anew.
+  /// taken and touched anew.
   std::unique_ptr<statevec::State> take_state(std::uint32_t num_qubits, Precision precision,
                                               int num_threads, const DeviceSet& device,
                                               const Distribution& distribution);
-  /// Keeps a state that no ranks share, the last one only, where it lies on the host and is not
-  /// large.
-  void give_back(std::unique_ptr<statevec::State> state, int num_threads);
+  /// Keeps a state that no ranks share, the last one only: on the host where it is not large, on a
+  /// device up to this share of its memory, which whoever finds too little there may have.
+  void give_back(std::unique_ptr<statevec::State> state, int num_threads, const DeviceSet& device,
+                 double most_device_share = 0);
 
   /// Forgets everything; what is in use stays with its users.
   void clear();
@@ -96,7 +97,8 @@ class Session {
   statevec::KeptPasses::Room table_room_;
   statevec::PlanMemory memory_;
   std::unique_ptr<statevec::State> spare_;
-  int spare_threads_ = 0;  // it was made for
+  int spare_threads_ = 0;   // it was made for
+  DeviceSet spare_device_;  // as it was asked for
 };
 
 }  // namespace tilewave::simulate

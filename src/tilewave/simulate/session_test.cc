@@ -140,14 +140,14 @@ TEST(Session, the_memory_of_a_state_serves_again) {
   for (circuit::Qubit q = 0; q < 10; ++q) c.add_gate(circuit::GateId::kH, {q}, {});
   state->apply(c, c.ops());
   const statevec::State* const before = state.get();
-  session.give_back(std::move(state), 1);
+  session.give_back(std::move(state), 1, DeviceSet::cpu());
   EXPECT_GE(session.num_bytes(), 16384u);
   EXPECT_NE(take(10, Precision::kSingle).get(), before);
   EXPECT_NE(take(9, Precision::kDouble).get(), before);
   state = take(10, Precision::kDouble);
   EXPECT_EQ(state.get(), before);
   EXPECT_NEAR(state->probability(3, 1), 0, 1e-15) << "it is in |0...0> again";
-  session.give_back(std::move(state), 1);
+  session.give_back(std::move(state), 1, DeviceSet::cpu());
   session.clear();
   EXPECT_EQ(session.num_bytes(), 0u);
 }

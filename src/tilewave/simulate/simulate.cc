@@ -365,7 +365,8 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
                                    "each stretch ran\n");
   }
   if (!is_density && options.distribution.num_ranks() == 1)
-    session.give_back(std::move(state), options.num_threads);
+    session.give_back(std::move(state), options.num_threads, options.device,
+                      options.keeps_device_memory ? options.spare_device_share : 0);
   return result;
 }
 

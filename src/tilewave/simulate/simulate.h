@@ -69,7 +69,10 @@ struct Options {
   Effort effort = Effort::kAuto;
   std::shared_ptr<Session> session;  ///< null: that of the process
   Session& used_session() const { return session ? *session : *Session::of_process(); }
-  bool keeps_device_memory = false;  ///< what the states of a device share stays for later runs
+  /// What the states of a device share stays for later runs, and a state itself up to this share of
+  /// the device's memory.
+  bool keeps_device_memory = false;
+  double spare_device_share = 0.25;
   /// Called now and then while the circuit runs.
   std::function<void(double fraction, double remaining_s)> on_progress;
 };

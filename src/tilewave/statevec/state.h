@@ -239,6 +239,11 @@ class State {
   /// What the states of a device share stays for later ones until the process ends, for programs
   /// that make and give back states again and again.
   virtual void keep_shared_memory() const {}
+  /// Nobody uses it for now: who finds too little memory on its device may take its own. False, and
+  /// nothing changes, where it is not on one device or holds more than this share of the memory there.
+  virtual bool rest(double /*most_share*/) { return false; }
+  /// Ends the rest. Whether its memory is still there: without, it can only be destroyed.
+  virtual bool wake() { return true; }
 
  protected:
   State(int num_qubits, Precision precision) : num_qubits_(num_qubits), precision_(precision) {

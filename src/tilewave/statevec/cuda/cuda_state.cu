@@ -47,7 +47,26 @@ CudaState<T>::CudaState(int num_qubits, int device, std::shared_ptr<Workspace> w
 }
 
 template <class T>
+bool CudaState<T>::rest(double most_share) {
+  if (static_cast<double>(state_bytes()) >
+      most_share * static_cast<double>(info_.total_memory_bytes))
+    return false;
+  rc::offer_idle(this, info_.index, [this] {
+    memory_ = {};
+    amps_ = nullptr;
+  });
+  return true;
+}
+
+template <class T>
+bool CudaState<T>::wake() {
+  rc::withdraw_idle(this);
+  return amps_ != nullptr;
+}
+
+template <class T>
 CudaState<T>::~CudaState() {
+  rc::withdraw_idle(this);
   (void)rc::driver().set_device(info_.index);
   workspace_->leave(state_bytes(), stream_);
 }

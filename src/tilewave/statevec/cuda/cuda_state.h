@@ -71,6 +71,8 @@ class CudaState final : public State {
   bool scatter(const BlockMap& to, std::uint64_t known_zero) const override;
   std::uint64_t memory_bytes() const override { return state_bytes() + workspace_->num_bytes(); }
   void keep_shared_memory() const override { Workspace::keep(workspace_); }
+  bool rest(double most_share) override;
+  bool wake() override;
   void sweep(const Sweep& s, std::uint64_t first) override;
   cplx sweep_sum(const SweepSum& s, std::uint64_t first) override;
   cplx pair_sum(PairSum kind, const State& other) override;
