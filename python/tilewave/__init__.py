@@ -21,8 +21,8 @@ from .fields import entropy, map
 from .functions import CircuitFunction
 from .models import CompiledDemSampler, compile_dem_sampler, shortest_graphlike_error
 from .noise import NoiseModel, noise_model
-from .runs import (Executable, Plan, State, amplitudes, compile, expectation, marginals, plan, probabilities, run, sample, sample_bits,
-                   simulate)
+from .runs import (Executable, Plan, State, amplitudes, compile, expectation, free_memory, marginals, plan, probabilities, run, sample,
+                   sample_bits, simulate)
 from .angles import Parameter, ParameterExpression, parameters
 from .shifts import ShiftGradient, shift_gradient
 from .notebooks import result_html as _result_html
@@ -37,12 +37,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Circuit", "CircuitFunction", "CompiledDemSampler", "CompiledDetectorSampler", "CompiledMeasurementsToDetectionEventsConverter",
-    "CompiledSampler", "DeviceArray", "Diagram", "Estimate", "Executable", "KeptShots", "NoiseModel", "Operation", "Parameter", "ParameterExpression",
-    "Plan", "Result", "ShiftGradient", "ShotLists", "State", "Strata", "Stratum", "__version__", "amplitudes", "built_with_cuda", "collect",
-    "compile", "compile_dem_sampler", "compile_detector_sampler", "compile_m2d_converter", "compile_sampler", "convert_circuit",
-    "detector_error_model", "diagram", "entropy", "expectation", "fault_probabilities", "gate_names", "map", "marginals", "noise_model", "parameters",
-    "plan", "plot_counts", "plot_entropy", "plot_error_rates", "plot_plan", "plot_probabilities", "probabilities", "report", "run", "sample",
-    "sample_bits", "sample_strata", "shift_gradient", "shortest_graphlike_error", "simulate", "to_device", "to_host",
+    "CompiledSampler", "DeviceArray", "Diagram", "Estimate", "Executable", "KeptShots", "NoiseModel", "Operation", "Parameter",
+    "ParameterExpression", "Plan", "Result", "ShiftGradient", "ShotLists", "State", "Strata", "Stratum", "__version__", "amplitudes",
+    "built_with_cuda", "collect", "compile", "compile_dem_sampler", "compile_detector_sampler", "compile_m2d_converter", "compile_sampler",
+    "convert_circuit", "detector_error_model", "diagram", "entropy", "expectation", "fault_probabilities", "free_memory", "gate_names",
+    "map", "marginals", "noise_model", "parameters", "plan", "plot_counts", "plot_entropy", "plot_error_rates", "plot_plan",
+    "plot_probabilities", "probabilities", "report", "run", "sample", "sample_bits", "sample_strata", "shift_gradient",
+    "shortest_graphlike_error", "simulate", "to_device", "to_host",
 ]
 
 Result._repr_html_ = _result_html  # type: ignore[attr-defined]

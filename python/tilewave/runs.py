@@ -88,6 +88,13 @@ def run(circuit: AnyCircuit, shots: int = 0, *, seed: Seed = None,
                       _folder(checkpoint), _seconds("checkpoint_every", checkpoint_every), _folder(resume))
 
 
+def free_memory() -> None:
+    """Gives back what is kept for the next run: plans, and the memory of the last state, of up to 1 GiB on the host and up to
+    a quarter of a GPU's memory. Runs of this package take that memory by themselves where they need it; call this before
+    somebody else does (another process, another package)."""
+    _core._free_memory()
+
+
 def _folder(path):
     return "" if path is None else os.fspath(path)
 

@@ -21,6 +21,7 @@
 #include "tilewave/runtime/threads.h"
 #include "tilewave/simulate/exact_branches.h"
 #include "tilewave/simulate/make_state.h"
+#include "tilewave/simulate/session.h"
 #include "tilewave/simulate/report_page.h"
 #include "tilewave/statevec/cuda/device_view.h"
 #include "tilewave/statevec/state.h"
@@ -129,6 +130,7 @@ void bind_simulate(nb::module_& m) {
       "dry_run"_a, "noise"_a = nb::none(), "engine"_a = "auto", "effort"_a = "auto",
       "initial_state"_a = nb::none(), "checkpoint"_a = "", "checkpoint_every_s"_a = 600.0,
       "resume"_a = "", nb::rv_policy::take_ownership);
+  m.def("_free_memory", [] { simulate::Session::of_process()->clear(); });
   m.def(
       "_density",
       [](const PyCircuit& circuit, const std::optional<PyNoise>& noise,
