@@ -18,7 +18,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from circuits import FAMILIES, machine_of, read_qasm, today
+from circuits import FAMILIES, gpu_name, machine_of, read_qasm, today
 
 ROOT = Path(__file__).resolve().parent.parent
 RUNS = 5  # of one process
@@ -138,6 +138,8 @@ def main():
         doors.pop({"python": "Python", "quest": "QuEST API"}[name])
     families = a.families or FAMILIES
     rows, machine = [], machine_of(Path(a.build) / "tilewave")
+    if a.device != "cpu":
+        machine["gpu"] = gpu_name()
     with tempfile.TemporaryDirectory() as folder:
         output(Path(a.build) / "tilewave", "bench", *families, "--qubits", a.qubits, "--write", folder)
         print(f"{'circuit':20}" + "".join(f"{d:>34}" for d in doors) + "   (first / second / later ms, later over bench)")

@@ -7,7 +7,7 @@ measurements that a bench wrote, so no number is typed twice:
     peers, peers-short   docs/performance.json, by bench/peers/run.py
     first-run            bench/baselines/cpu_first_run.json, by bench/peers/run.py without peers
     h200, h200-questions bench/baselines/h200_statevec.json, the lines of tests/gpu/gpu_bench
-    doors                bench/baselines/cpu_doors.json, by bench/doors.py
+    doors, gpu-doors     bench/baselines/cpu_doors.json and h100_doors.json, by bench/doors.py
     gradients            bench/baselines/cpu_gradients.json, by bench/gradients.py
     nvidia-suite         bench/baselines/cpu_nvidia_suite.json, by bench/peers/nvidia_suite.py compare
     h200-first-run       bench/baselines/h200_first_run.json
@@ -130,7 +130,8 @@ def doors_table(report):
         command = d["run --repeat"]
         cells.append([r["circuit"], digits(d["bench"]["later_ms"]), digits(command["first_ms"]), digits(command["second_ms"]),
                       *(f"{d[name]['over_bench']:.2f}x" for name in ("run --repeat", "Python", "QuEST API"))])
-    return [f"{report['machine']['cpu']}; {report['date']}. Double precision from zeros, milliseconds, medians; the last three columns are later "
+    machine = report["machine"].get("gpu") or report["machine"]["cpu"]
+    return [f"{machine}; {report['date']}. Double precision from zeros, milliseconds, medians; the last three columns are later "
             "runs over those of `bench`.", "", f"Repeat with `{report['command']}`.", "",
             *table(["circuit", "bench", "command, first run", "second run, which searches", "command", "Python", "QuEST API"], cells)]
 
@@ -320,6 +321,7 @@ TABLES = {
     "peers-short": lambda: peers_table(read(ROOT / "docs" / "performance.json"), short=True),
     "first-run": lambda: first_run_table(read(BASELINES / "cpu_first_run.json")),
     "doors": lambda: doors_table(read(BASELINES / "cpu_doors.json")),
+    "gpu-doors": lambda: doors_table(read(BASELINES / "h100_doors.json")),
     "gradients": lambda: gradients_table(read(BASELINES / "cpu_gradients.json")),
     "nvidia-suite": lambda: nvidia_suite_table(read(BASELINES / "cpu_nvidia_suite.json")),
     "h200": lambda: gpu_table(read(BASELINES / "h200_statevec.json")),

@@ -32,6 +32,7 @@ ALLOWED = {
     ("runtime/ranks.cc", "ranks"): "a process belongs to one run",
     ("runtime/cuda/driver.cc", "mutex"): "guards `allowed`",
     ("runtime/cuda/driver.cc", "allowed"): "kernels whose shared memory the driver was told of",
+    ("runtime/background.cc", "owned"): "threads for work that nobody waits for; they end with the process",
     # connections between processes cannot be made twice
     ("statevec/cuda/ipc_transport.cu", "joined"): "memory shared with other processes",
     ("statevec/cuda/nccl_transport.cu", "joined"): "communicators of NCCL",
