@@ -16,7 +16,7 @@ from ..functions import bits_of
 from ..observables import NO_TERMS, Terms, mask_words
 from ..one_shot import OneShot
 from ..programs import Program, Rows, how_side_by_side
-from ..runs import _count, how_of, initial_of, is_gpu
+from ..runs import _count, how_of, initial_of, is_gpu, means_of
 from .convert import Converter, NeedsValues
 
 _MOST_FUNCTION_QUBITS = 18  # beyond, bound circuits run about as fast, and a GPU may suit them
@@ -446,8 +446,7 @@ class TilewaveSimulator(cirq.SimulatesSamples, cirq.SimulatesAmplitudes,
                 circuit = converted.program(converter).at(values)
                 means = self._noisy_means(circuit, asked.terms, initial)
             else:
-                means = _core.State(converted.program(converter).at(values), *self._how, None, "auto",
-                                    initial)._expectations(asked.terms)
+                means = means_of(converted.program(converter).at(values), asked.terms, self._how, initial=initial)
             yield asked.sums(means)
 
     def _sweep_of_function(self, converted, params, asked, initial, how):

@@ -15,6 +15,7 @@ from pennylane.ops import Conditional, MidMeasure
 
 from ..programs import Function, Start
 from . import gates
+from .followed import may_vary
 from .observables import sentence_of
 
 # Up to so many qubits a compiled function also answers forward: it plans nothing anew, which takes 0.1 to 1 ms a set of
@@ -58,7 +59,7 @@ def is_differentiable(op: Any) -> bool:
         return not any(qml.math.requires_grad(value) for value in op.data)
     if not gates.is_native(op, allows_measurements=False) or op.name == "Projector":
         return False
-    return gates.angles_only(op) or not any(qml.math.requires_grad(value) for value in op.data)
+    return gates.angles_only(op) or not any(may_vary(value) for value in op.data)
 
 
 @qml.transform

@@ -1,0 +1,143 @@
+"""What a tape measures as a function of PyTorch's tensors, which goes under backward() and any nest of torch.func's vmap, grad,
+vjp, jacrev, jvp and jacfwd.
+
+One autograd function takes the numbers of all gates, [..., numbers], and answers with [..., answer]. Backward derivatives are
+vector-Jacobian products, one backward run whatever is measured; forward ones are Jacobians, a run for each number that is
+answered. A second derivative is an error and not a missing term.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Optional
+
+import numpy as np
+import torch
+from pennylane.exceptions import DeviceError
+
+from .followed import is_wrapped
+from .traced import Answers, Calls
+
+
+def as_tensors(answers: Any, device: Any) -> Any:
+    """Answers as tensors of a device, None for PyTorch's default."""
+    if isinstance(answers, (tuple, list)):
+        return type(answers)(as_tensors(value, device) for value in answers)
+    return answers if isinstance(answers, dict) else torch.as_tensor(answers, device=device)
+
+
+def device_of(numbers: Sequence[Any]) -> Any:
+    """That of the first tensor that is not on the CPU; None where there is none."""
+    return next((value.device for value in numbers if isinstance(value, torch.Tensor) and value.device.type != "cpu"), None)
+
+
+def answers_in_torch(answers: Answers, numbers: Sequence[Any], batch: Optional[int], initial: Any) -> Any:
+    """The answers at numbers of gates, each a number or [batch]; tensors, in double precision."""
+    own, device = () if batch is None else (batch,), device_of(numbers)
+    columns = [torch.as_tensor(value, dtype=torch.float64, device=device).expand(own) for value in numbers]
+    table = torch.stack(columns, dim=-1) if columns else torch.zeros((*own, 0), dtype=torch.float64)
+    if initial is not None:
+        initial = torch.as_tensor(initial, dtype=torch.complex128)
+        if own and initial.ndim == 1 and is_wrapped(initial):
+            initial = initial.expand(*own, -1)
+    parts = _Values.apply(table, initial, Calls(answers, np.float64, np.complex128))
+    return answers.finish(parts, batch)
+
+
+class _Values(torch.autograd.Function):
+    """Of each part, [..., answer]."""
+
+    @staticmethod
+    def forward(table: Any, initial: Any, calls: Calls) -> Any:
+        return tuple(torch.as_tensor(part, device=table.device) for part in calls.values(_array(table), _array(initial)))
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        table, initial, ctx.calls = inputs
+        ctx.save_for_backward(table, initial)
+        ctx.save_for_forward(table, initial)
+
+    @staticmethod
+    def backward(ctx: Any, *cotangents: Any) -> Any:
+        table, initial = ctx.saved_tensors
+        # PyTorch's cotangents of complex numbers are the conjugates of what `Calls.vjp` takes
+        return _Product.apply(table, initial, ctx.calls, *(v.conj().resolve_conj() for v in cotangents)), None, None
+
+    @staticmethod
+    def jvp(ctx: Any, tangent: Any, *_: Any) -> Any:
+        table, initial = ctx.saved_tensors
+        rows, at = _Jacobians.apply(table, initial, ctx.calls), tangent.ndim - 1
+        return tuple((row * tangent.reshape(tangent.shape[:at] + (1,) * (row.ndim - tangent.ndim) + tangent.shape[at:])).sum(dim=-1)
+                     for row in rows)
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, table: Any, initial: Any, calls: Calls) -> Any:
+        found = _Values.apply(*_sets_in_front(table, initial, in_dims, info.batch_size), calls)
+        return found, (0,) * len(found)
+
+
+class _First(torch.autograd.Function):
+    """A first derivative, which has none itself."""
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        pass
+
+    @staticmethod
+    def backward(ctx: Any, *_: Any) -> Any:
+        raise DeviceError(_NO_SECOND)
+
+    @staticmethod
+    def jvp(ctx: Any, *_: Any) -> Any:
+        raise DeviceError(_NO_SECOND)
+
+
+class _Product(_First):
+    """[..., numbers], for a cotangent [..., answer] of each part."""
+
+    @staticmethod
+    def forward(table: Any, initial: Any, calls: Calls, *cotangents: Any) -> Any:
+        found = calls.vjp(_array(table), [_array(v) for v in cotangents], _array(initial))
+        return torch.as_tensor(found, device=table.device)
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, table: Any, initial: Any, calls: Calls, *cotangents: Any) -> Any:
+        table, initial = _sets_in_front(table, initial, in_dims, info.batch_size)
+        many = [_in_front(v, dim, info.batch_size) for v, dim in zip(cotangents, in_dims[3:])]
+        return _Product.apply(table, initial, calls, *many), 0
+
+
+class _Jacobians(_First):
+    """Of each part, [..., answer, numbers]."""
+
+    @staticmethod
+    def forward(table: Any, initial: Any, calls: Calls) -> Any:
+        return tuple(torch.as_tensor(part, device=table.device) for part in calls.jacobians(_array(table), _array(initial)))
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, table: Any, initial: Any, calls: Calls) -> Any:
+        found = _Jacobians.apply(*_sets_in_front(table, initial, in_dims, info.batch_size), calls)
+        return found, (0,) * len(found)
+
+
+_NO_SECOND = ("second derivatives of a circuit are not supported by tilewave.qubit's adjoint method: make the QNode with "
+              "diff_method='parameter-shift' and max_diff=2, and differentiate it with torch.autograd.functional.hessian")
+
+
+def _in_front(tensor, dim, size):
+    """With the axis of a vmap in front."""
+    return tensor.expand(size, *tensor.shape) if dim is None else tensor.movedim(dim, 0)
+
+
+def _sets_in_front(table, initial, dims, size):
+    """The table and the states its sets begin in; a state that all share stays the one it is."""
+    table = _in_front(table, dims[0], size)
+    if initial is None or (dims[1] is None and initial.ndim == 1):
+        return table, initial
+    initial = _in_front(initial, dims[1], size)
+    if initial.ndim < table.ndim:
+        initial = initial.reshape(size, *(1,) * (table.ndim - 2), -1).expand(*table.shape[:-1], -1)
+    return table, initial
+
+
+def _array(tensor):
+    return None if tensor is None else tensor.detach().resolve_conj().cpu().numpy()
