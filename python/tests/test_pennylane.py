@@ -1102,6 +1102,64 @@ def test_pytorch_maps_states_and_observables():
         np.testing.assert_allclose([slopes[0][k], slopes[1][k]], wanted, atol=1e-12)
 
 
+AMPLITUDE_OUTPUTS = {
+    "mean": lambda: qml.expval(qml.Z(0) @ qml.Y(1) + 0.3 * qml.X(2)),
+    "several": lambda: (qml.probs(wires=[2, 0]), qml.var(qml.X(1) + qml.Y(0) @ qml.Z(2)), qml.expval(qml.Y(2))),
+    "state": lambda: qml.state(),
+    "of the state": lambda: (qml.purity(0), qml.expval(qml.Hermitian(np.array([[1, 1j], [-1j, 0]]), 1))),
+}
+
+
+@pytest.mark.parametrize("output", AMPLITUDE_OUTPUTS)
+def test_derivatives_by_amplitudes(output):
+    """Of data that are loaded into amplitudes, some of them zero, where angles of a preparation by gates have no derivatives."""
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+    def circuit(v, w):
+        qml.AmplitudeEmbedding(v, [2, 1], normalize=True, pad_with=0.0)
+        qml.StronglyEntanglingLayers(w, range(3))
+        return AMPLITUDE_OUTPUTS[output]()
+    rng = np.random.default_rng(4)
+    node = qml.QNode(circuit, TilewaveQubit(3))
+    plain = qml.QNode(circuit, qml.device("default.qubit", 3), diff_method="backprop")
+
+    def flat(found, join, real, imag):
+        return join([part(answer + 0j).reshape(-1) for answer in (found if isinstance(found, tuple) else (found,))
+                     for part in (real, imag)])
+
+    def jacobians(which, *arguments):
+        return torch.autograd.functional.jacobian(lambda v, w: flat(which(v, w), torch.cat, torch.real, torch.imag), arguments)
+    weights = torch.tensor(W)
+    many = torch.tensor(rng.normal(size=(3, 3)))
+    for data in (torch.tensor([1.0, 2.0, -3.0], dtype=torch.float64), many):
+        expected = jacobians(plain, data, weights)
+        for one, other in zip(jacobians(node, data, weights), expected):
+            np.testing.assert_allclose(one, other, atol=1e-12)
+    # one state for a batch of angles
+    shared = torch.tensor([0.6, 0.0, 0.0, 0.8], dtype=torch.float64)
+
+    def turned(v, x):
+        qml.StatePrep(v, [0, 1], validate_norm=False)
+        qml.RX(x, 0)
+        qml.CNOT([0, 2])
+        return AMPLITUDE_OUTPUTS[output]()
+    angles = torch.tensor([0.3, 0.9], dtype=torch.float64)
+    for one, other in zip(*(jacobians(qml.QNode(turned, which.device, diff_method=which.diff_method), shared, angles)
+                            for which in (node, plain))):
+        np.testing.assert_allclose(one, other, atol=1e-12)
+    jax = pytest.importorskip("jax", reason="JAX is not installed")
+    jax.config.update("jax_enable_x64", True)
+    jnp = jax.numpy
+
+    def in_jax(v, w):
+        return flat(node(v, w), jnp.concatenate, jnp.real, jnp.imag)
+    rows = np.stack([jacobians(plain, row, weights)[0] for row in many])
+    for within in (lambda g: g, jax.jit):
+        for one, other in zip(within(jax.jacrev(in_jax, (0, 1)))(many.numpy(), W), expected):
+            np.testing.assert_allclose(one, other, atol=1e-12)
+        np.testing.assert_allclose(within(jax.vmap(jax.jacrev(in_jax), (0, None)))(many.numpy(), W), rows, atol=1e-12)
+
+
 def test_what_pytorch_does_not_transform():
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     x = torch.tensor([0.1, 2.0], dtype=torch.float64)
@@ -1114,6 +1172,10 @@ def test_what_pytorch_does_not_transform():
         slope.backward()
     twice = qml.QNode(exact.func, TilewaveQubit(1), diff_method="parameter-shift", max_diff=2)
     np.testing.assert_allclose(torch.autograd.functional.hessian(twice, x[0]), -np.cos(0.1), atol=1e-12)
+    start = qml.QNode(lambda v: [qml.StatePrep(v, 0, validate_norm=False), qml.expval(qml.X(0))][1], TilewaveQubit(1))
+    np.testing.assert_allclose(torch.func.grad(start)(torch.tensor([0.6, 0.8], dtype=torch.float64)), [1.6, 1.2], atol=1e-12)
+    with pytest.raises(qml.exceptions.DeviceError, match="forward-mode derivatives by the amplitudes"):
+        torch.func.jacfwd(start)(torch.tensor([0.6, 0.8], dtype=torch.float64))
     for node in (qml.set_shots(exact, 100), twice):
         for transform in (torch.vmap, torch.func.grad):
             with pytest.raises(qml.exceptions.DeviceError, match="torch.func transforms no circuit that has shots"):

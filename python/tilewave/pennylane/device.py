@@ -32,7 +32,7 @@ from . import gates
 from .analytic import measure_exactly
 from .measured import measure_branches
 from .followed import framework_of, is_followed, is_jit, is_vmapped, is_wrapped
-from .gradients import MOST_FORWARD_QUBITS, Derivatives, asks_probabilities, is_differentiable, need_adjoint, why_not
+from .gradients import MOST_FORWARD_QUBITS, Derivatives, asks_probabilities, is_differentiable, is_followable, need_adjoint, why_not
 from .observables import KnownObservables, sentence_of
 from ..programs import Programs, Rows, how_side_by_side
 from .shots import ShotPlan, accepts_shots, is_shadow, without_shots
@@ -201,7 +201,7 @@ class TilewaveQubit(Device):
         pipeline.add_transform(decompose, stopping_condition=_is_native_gate if deferred else _is_native,
                                skip_initial_state_prep=True, device_wires=self.wires, target_gates=gate_set, name=self.name)
         if config.gradient_method in ("adjoint", "backprop"):
-            pipeline.add_transform(decompose, stopping_condition=is_differentiable, skip_initial_state_prep=False,
+            pipeline.add_transform(decompose, stopping_condition=is_followable if config.gradient_method == "backprop" else is_differentiable, skip_initial_state_prep=False,
                                    device_wires=self.wires, target_gates=gate_set, name="adjoint + " + self.name)
         pipeline.add_transform(device_resolve_dynamic_wires, wires=self.wires, allow_resets=not deferred)
         pipeline.add_transform(validate_device_wires, self.wires, name=self.name)
@@ -295,7 +295,7 @@ class _Run:
         if operations and isinstance(operations[0], StatePrepBase) and operations[0].name != "BasisState":
             batch = operations[0].batch_size
             vectors = qml.math.reshape(operations[0].state_vector(wire_order=list(wires)), (-1,) if batch is None else (batch, -1))
-            if is_wrapped(vectors):
+            if is_followed(vectors):
                 self.initial = vectors
             else:
                 vectors = qml.math.toarray(vectors)
@@ -388,7 +388,7 @@ class _Run:
         program = self.device._programs.of(self.rows)
         answers = Answers(self.tape.measurements, self.wires,
                           lambda obs, is_variance: self.device._known.find(obs, is_variance, self.wires, len(self.wires)),
-                          lambda key, terms: program.function(key, terms, how))
+                          lambda key, terms: program.function(key, terms, how), is_followed(self.initial))
         return (answers_in_torch if is_torch else answers_in_jax)(answers, self.numbers, self.tape.batch_size, self.initial)
 
     def derivatives(self):

@@ -62,6 +62,11 @@ def is_differentiable(op: Any) -> bool:
     return gates.angles_only(op) or not any(may_vary(value) for value in op.data)
 
 
+def is_followable(op: Any) -> bool:
+    """The same where a framework follows what the device takes: derivatives by the amplitudes of a state are among them."""
+    return op.name in ("StatePrep", "AmplitudeEmbedding") or is_differentiable(op)
+
+
 @qml.transform
 def need_adjoint(tape):
     """Raises DeviceError for a tape that has no adjoint derivatives."""

@@ -12,6 +12,7 @@ from typing import Any, Optional
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from .followed import is_jit
 from .traced import Answers, Calls
@@ -32,26 +33,41 @@ def answers_in_jax(answers: Answers, numbers: Sequence[Any], batch: Optional[int
     def structure(lead, last=()):
         return tuple(jax.ShapeDtypeStruct(lead + shape + last, kind) for shape, kind in zip(answers.shapes, calls.types))
 
-    def called(table):
-        return jax.pure_callback(lambda t: calls.values(t, initial), structure(table.shape[:-1]), table, vmap_method="expand_dims")
+    is_followed = isinstance(initial, jax.Array)  # a constant is NumPy's
+    if is_followed:
+        initial = jnp.broadcast_to(initial.astype(calls.complex), own + initial.shape[-1:])  # whose derivative is the sum
+    given = (table, initial) if is_followed else (table,)
 
-    forward = is_jit() and not any(kind == "state" for kind, _ in answers.parts)
+    def asked(method, shapes, table, *others):
+        """An answer of `calls`, which takes a constant start as it is."""
+        def ask(table, *others):
+            return method(table, *others[:-1], np.asarray(others[-1])) if is_followed else method(table, *others, initial)
+        return jax.pure_callback(ask, shapes, table, *others, vmap_method="expand_dims")
+
+    def called(table, *start):
+        return asked(calls.values, structure(table.shape[:-1]), table, *start)
+
+    forward = is_jit() and not is_followed and not any(kind == "state" for kind, _ in answers.parts)
     if forward:  # under jit
         call = jax.custom_jvp(called)
 
         @call.defjvp
         def forward_mode(primals, tangents):
             (table,), (tangent,) = primals, tangents
-            rows = jax.pure_callback(lambda t: calls.jacobians(t, initial), structure(table.shape[:-1], table.shape[-1:]), table,
-                                     vmap_method="expand_dims")
+            rows = asked(calls.jacobians, structure(table.shape[:-1], table.shape[-1:]), table)
             spread = [jnp.expand_dims(tangent, tuple(range(len(own), len(own) + len(shape)))) for shape in answers.shapes]
             return call(table), tuple((row * t).sum(axis=-1) for row, t in zip(rows, spread))
     else:
         call = jax.custom_vjp(called)
 
-        def backward(table, cotangents):
-            shape = jax.ShapeDtypeStruct(table.shape, table.dtype)
-            return (jax.pure_callback(lambda t, v: calls.vjp(t, v, initial), shape, table, cotangents, vmap_method="expand_dims"),)
-        call.defvjp(lambda table: (call(table), table), backward)
-    parts = call(table)
+        def backward(saved, cotangents):
+            table, *start = saved
+            products = [asked(calls.vjp, jax.ShapeDtypeStruct(table.shape, table.dtype), table, cotangents, *start)]
+            for amplitudes in start:
+                # JAX's cotangents of complex numbers are the conjugates of PyTorch's
+                products.append(asked(calls.initial_vjp, jax.ShapeDtypeStruct(amplitudes.shape, amplitudes.dtype), table, cotangents,
+                                      *start).conj())
+            return tuple(products)
+        call.defvjp(lambda *saved: (call(*saved), saved), backward)
+    parts = call(*given)
     return answers.finish(parts, batch)

@@ -14,7 +14,6 @@ import numpy as np
 import torch
 from pennylane.exceptions import DeviceError
 
-from .followed import is_wrapped
 from .traced import Answers, Calls
 
 
@@ -36,9 +35,10 @@ def answers_in_torch(answers: Answers, numbers: Sequence[Any], batch: Optional[i
     columns = [torch.as_tensor(value, dtype=torch.float64, device=device).expand(own) for value in numbers]
     table = torch.stack(columns, dim=-1) if columns else torch.zeros((*own, 0), dtype=torch.float64)
     if initial is not None:
-        initial = torch.as_tensor(initial, dtype=torch.complex128)
-        if own and initial.ndim == 1 and is_wrapped(initial):
-            initial = initial.expand(*own, -1)
+        is_constant = not isinstance(initial, torch.Tensor)
+        initial = torch.as_tensor(initial, dtype=torch.complex128, device=device)
+        if own and initial.ndim == 1 and not is_constant:
+            initial = initial.expand(*own, -1)  # whose derivative is the sum
     parts = _Values.apply(table, initial, Calls(answers, np.float64, np.complex128))
     return answers.finish(parts, batch)
 
@@ -60,10 +60,15 @@ class _Values(torch.autograd.Function):
     def backward(ctx: Any, *cotangents: Any) -> Any:
         table, initial = ctx.saved_tensors
         # PyTorch's cotangents of complex numbers are the conjugates of what `Calls.vjp` takes
-        return _Product.apply(table, initial, ctx.calls, *(v.conj().resolve_conj() for v in cotangents)), None, None
+        cotangents = tuple(v.conj().resolve_conj() for v in cotangents)
+        by_start = _StartProduct.apply(table, initial, ctx.calls, *cotangents) if ctx.needs_input_grad[1] else None
+        return _Product.apply(table, initial, ctx.calls, *cotangents), by_start, None
 
     @staticmethod
-    def jvp(ctx: Any, tangent: Any, *_: Any) -> Any:
+    def jvp(ctx: Any, tangent: Any, of_start: Any, *_: Any) -> Any:
+        if of_start is not None:
+            raise DeviceError("forward-mode derivatives by the amplitudes that a circuit begins in are not supported: use backward(), "
+                              "torch.func.grad or jacrev")
         table, initial = ctx.saved_tensors
         rows, at = _Jacobians.apply(table, initial, ctx.calls), tangent.ndim - 1
         return tuple((row * tangent.reshape(tangent.shape[:at] + (1,) * (row.ndim - tangent.ndim) + tangent.shape[at:])).sum(dim=-1)
@@ -104,6 +109,21 @@ class _Product(_First):
         table, initial = _sets_in_front(table, initial, in_dims, info.batch_size)
         many = [_in_front(v, dim, info.batch_size) for v, dim in zip(cotangents, in_dims[3:])]
         return _Product.apply(table, initial, calls, *many), 0
+
+
+class _StartProduct(_First):
+    """[..., 2^n], for a cotangent [..., answer] of each part."""
+
+    @staticmethod
+    def forward(table: Any, initial: Any, calls: Calls, *cotangents: Any) -> Any:
+        found = calls.initial_vjp(_array(table), [_array(v) for v in cotangents], _array(initial))
+        return torch.as_tensor(found, device=table.device)
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, table: Any, initial: Any, calls: Calls, *cotangents: Any) -> Any:
+        table, initial = _in_front(table, in_dims[0], info.batch_size), _in_front(initial, in_dims[1], info.batch_size)
+        many = [_in_front(v, dim, info.batch_size) for v, dim in zip(cotangents, in_dims[3:])]
+        return _StartProduct.apply(table, initial, calls, *many), 0
 
 
 class _Jacobians(_First):

@@ -82,7 +82,7 @@ class Answers:
     is, a Combination of it and those that follow, or None."""
 
     def __init__(self, measurements: Sequence[Any], wires: dict[Any, int], find: Callable[[Any, bool], Known],
-                 function: Callable[[Any, Sequence[Any]], Function]) -> None:
+                 function: Callable[[Any, Sequence[Any]], Function], follows_start: bool = False) -> None:
         self.parts: list[tuple[str, Any]] = []  # what is asked, and of what
         self.places: list[tuple[int, Any]] = []
         self.shapes: list[tuple[int, ...]] = []
@@ -115,11 +115,11 @@ class Answers:
                 self.parts.append(("variance" if type(mp) is VarianceMP else "mean", len(terms)))
                 self.shapes.append(())
                 terms += known.terms
-        self.num_terms = len(terms)
+        self.terms, self.num_terms = terms, len(terms)
         key = tuple(part.tobytes() for each in terms for part in each)
         self.means = function(key, terms) if terms else None
-        self.bare = function((), []) if len(terms) == 0 or any(kind in ("state", "probabilities") for kind, _ in self.parts) \
-            else None
+        is_bare = follows_start or len(terms) == 0 or any(kind in ("state", "probabilities") for kind, _ in self.parts)
+        self.bare = function((), []) if is_bare else None
 
     def finish(self, parts: Sequence[Any], batch: Optional[int]) -> Any:
         """What a tape gives, made of a framework's arrays [..., answer] of the parts."""
@@ -152,24 +152,45 @@ class Answers:
         """The derivatives [sets, numbers] of the sum of Re(cotangent answer), cotangents [sets, ...]."""
         gradient = np.zeros(table.shape)
         if self.means:
-            weights = np.zeros((len(table), self.num_terms))
-            if any(kind == "variance" for kind, _ in self.parts):
-                means = self.means.expectations(table, initial)
-            for (kind, of), v in zip(self.parts, cotangents):
-                if kind in ("mean", "variance"):
-                    weights[:, of] += v
-                if kind == "variance":
-                    weights[:, of + 1] -= 2 * means[:, of + 1] * v
-            gradient += self.means.vjp(table, weights, initial=initial)[1]
+            gradient += self.means.vjp(table, self._weights(table, cotangents, initial), initial=initial)[1]
         if any(kind in ("state", "probabilities") for kind, _ in self.parts):
-            states, by_state = self.bare.states(table, initial), 0
-            for (kind, of), v in zip(self.parts, cotangents):
-                if kind == "probabilities":
-                    by_state = by_state + 2 * v[:, outcomes_of(of, self.num_wires)] * states
-                elif kind == "state":
-                    by_state = by_state + np.conj(v)
-            gradient += self.bare.state_vjp(table, by_state, initial)
+            gradient += self.bare.state_vjp(table, self._by_state(table, cotangents, initial), initial)
         return gradient
+
+    def initial_vjp(self, table: NDArray[np.float64], cotangents: Sequence[Any], initial: Any) -> NDArray[np.complex128]:
+        """The derivatives h [sets, 2^n] by the amplitudes that each set begins in: the sum of Re(cotangent answer) changes by
+        Re sum_x conj(h_x) dpsi_x."""
+        by_state = self._by_state(table, cotangents, initial)
+        if self.means:
+            weights, states = self._weights(table, cotangents, initial), self.bare.states(table, initial)
+            for k, (coefficients, x, z) in enumerate(self.terms):
+                for term in zip(coefficients, x, z):
+                    by_state = by_state + 2 * weights[:, k:k + 1] * _with_string(states, *term)
+        return self.bare.undone(table, by_state)
+
+    def _weights(self, table, cotangents, initial):
+        """Of the engine's means, [sets, means]."""
+        weights = np.zeros((len(table), self.num_terms))
+        if any(kind == "variance" for kind, _ in self.parts):
+            means = self.means.expectations(table, initial)
+        for (kind, of), v in zip(self.parts, cotangents):
+            if kind in ("mean", "variance"):
+                weights[:, of] += v
+            if kind == "variance":
+                weights[:, of + 1] -= 2 * means[:, of + 1] * v
+        return weights
+
+    def _by_state(self, table, cotangents, initial):
+        """Derivatives [sets, 2^n] by final amplitudes, of what is no mean."""
+        by_state = np.zeros((len(table), 2**self.num_wires), complex)
+        if any(kind == "probabilities" for kind, _ in self.parts):
+            states = self.bare.states(table, initial)
+        for (kind, of), v in zip(self.parts, cotangents):
+            if kind == "probabilities":
+                by_state += 2 * v[:, outcomes_of(of, self.num_wires)] * states
+            elif kind == "state":
+                by_state += np.conj(v)
+        return by_state
 
     def jacobians(self, table: NDArray[np.float64], initial: Any) -> list[Any]:
         """Of each measurement, [sets, ..., numbers]."""
@@ -195,6 +216,13 @@ class Answers:
         return found
 
 
+def _with_string(states, coefficient, x, z):
+    """c P psi of states [sets, 2^n]: P = i^(number of Y) X^x Z^z, as masks of one word."""
+    basis, x, z = np.arange(states.shape[1]), int(np.ravel(x)[0]), int(np.ravel(z)[0])
+    signs = 1 - 2 * (np.bitwise_count(basis & z) & 1).astype(int)
+    return coefficient * 1j ** (x & z).bit_count() * (signs * states)[:, basis ^ x]
+
+
 class Calls(NamedTuple):
     """The answers and their derivatives for a table of numbers [..., numbers] that has any axes in front, as a framework calls
     them; `initial` is None, a state [2^n] for all sets, or one for each, [batch, 2^n] or [..., 2^n]."""
@@ -209,23 +237,37 @@ class Calls(NamedTuple):
 
     def values(self, table: Any, initial: Any) -> tuple[Any, ...]:
         """Of each part, [..., answer]."""
-        lead = np.shape(table)[:-1]
+        lead = _lead(table, initial)
         return tuple(np.asarray(value, kind).reshape(lead + shape) for value, kind, shape
                      in zip(self.answers.values(*_rows_of(table, lead, initial)), self.types, self.answers.shapes))
 
     def vjp(self, table: Any, cotangents: Sequence[Any], initial: Any) -> Any:
         """[..., numbers], for cotangents [..., answer] of each part, which may have axes that the table has not."""
         shapes, cotangents = self.answers.shapes, [np.asarray(v) for v in cotangents]
-        lead = np.broadcast_shapes(np.shape(table)[:-1], *(v.shape[:v.ndim - len(shape)] for v, shape in zip(cotangents, shapes)))
+        lead = np.broadcast_shapes(_lead(table, initial), *(v.shape[:v.ndim - len(shape)] for v, shape in zip(cotangents, shapes)))
         rows, starts = _rows_of(table, lead, initial)
         many = [np.broadcast_to(v, lead + shape).reshape(prod(lead), *shape) for v, shape in zip(cotangents, shapes)]
         return np.asarray(self.answers.vjp(rows, many, starts), self.real).reshape(lead + np.shape(table)[-1:])
 
+    def initial_vjp(self, table: Any, cotangents: Sequence[Any], initial: Any) -> Any:
+        """[..., 2^n], by the amplitudes that each set begins in: h of `Answers.initial_vjp`."""
+        shapes, cotangents = self.answers.shapes, [np.asarray(v) for v in cotangents]
+        lead = np.broadcast_shapes(_lead(table, initial),
+                                   *(v.shape[:v.ndim - len(shape)] for v, shape in zip(cotangents, shapes)))
+        rows, starts = _rows_of(table, lead, initial)
+        many = [np.broadcast_to(v, lead + shape).reshape(prod(lead), *shape) for v, shape in zip(cotangents, shapes)]
+        return np.asarray(self.answers.initial_vjp(rows, many, starts), self.complex).reshape(lead + np.shape(initial)[-1:])
+
     def jacobians(self, table: Any, initial: Any) -> tuple[Any, ...]:
         """Of each part, [..., answer, numbers]."""
-        lead, last = np.shape(table)[:-1], np.shape(table)[-1:]
+        lead, last = _lead(table, initial), np.shape(table)[-1:]
         return tuple(np.asarray(value, kind).reshape(lead + shape + last) for value, kind, shape
                      in zip(self.answers.jacobians(*_rows_of(table, lead, initial)), self.types, self.answers.shapes))
+
+
+def _lead(table, initial):
+    """The axes of sets."""
+    return np.broadcast_shapes(np.shape(table)[:-1], () if initial is None or np.ndim(initial) == 1 else np.shape(initial)[:-1])
 
 
 def _rows_of(table, lead, initial):

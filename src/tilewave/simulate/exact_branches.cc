@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "tilewave/base/error.h"
@@ -11,6 +12,7 @@
 #include "tilewave/runtime/memory.h"
 #include "tilewave/runtime/threads.h"
 #include "tilewave/simulate/classical_bits.h"
+#include "tilewave/simulate/clifford_run.h"
 #include "tilewave/simulate/density_program.h"
 #include "tilewave/simulate/initial_state.h"
 #include "tilewave/simulate/make_state.h"
@@ -198,6 +200,11 @@ std::vector<double> exact_expectations(const Circuit& clean, const Options& opti
   const Circuit noisy = options.noise ? circuit::with_noise(clean, *options.noise) : Circuit();
   Program program = prepare(options.noise ? noisy : clean, options.from_zeros());
   check_has_qubits(*program.circuit);
+  std::string why_not;
+  if (!program.has_channels) {
+    if (const auto tableaux = choose_tableaux(program, options, {}, &why_not))
+      return tableaux->exact_means(options.observables);
+  }
   Circuit of_touched, unread;
   if (options.from_zeros()) keep_only(program, touched_qubits(program), of_touched);
   const std::uint32_t n = program.circuit->num_qubits();
@@ -208,8 +215,17 @@ std::vector<double> exact_expectations(const Circuit& clean, const Options& opti
       program.has_channels || (n <= kMostExactQubits && static_cast<std::uint32_t>(events) > n);
   InitialState initial(options, program.qubits.num_qubits());
   if (!is_density) {
-    std::unique_ptr<State> state =
-        make_state(n, options.precision, options.num_threads, options.device);
+    std::unique_ptr<State> state;
+    try {
+      state = make_state(n, options.precision, options.num_threads, options.device);
+    } catch (const Error& error) {
+      if (error.code() != ExitCode::kResources || why_not.empty()) throw;
+      throw Error(error.code(),
+                  std::string(error.what()) +
+                      "; the stabilizer engine, which needs no state, cannot run this "
+                      "circuit: " +
+                      why_not);
+    }
     initial.put_into(*state, false);
     return Walker(program, options).run(std::move(state));
   }
