@@ -584,8 +584,15 @@ def test_shots_of_clifford_circuits_that_no_memory_holds():
     assert set(counts) == {"000", "111"} and abs(counts["000"] - 200) < 60 and parity == 1 and product == 1
     first, fifth, sixth = qml.set_shots(qml.QNode(steered, TilewaveQubit(70, seed=1)), 400)().T
     assert not fifth.any() and abs(first.sum() - 200) < 60 and abs(sixth.sum() - 100) < 50 and not (sixth & ~first).any()
+    # expectation values and variances are exact
+    strings = qml.Z(0) @ qml.Z(69), qml.X(3), qml.prod(*(qml.X(k) for k in range(70)))
+    exact = qml.QNode(lambda: [ghz(), (qml.expval(2 * strings[0] - strings[1] + 0.5 * strings[2]), qml.var(strings[0] + strings[1]),
+                                       qml.expval(strings[2]))][1], TilewaveQubit(70))()
+    assert exact == (2.5, 1, 1)
+    with pytest.raises(MemoryError, match="cannot place 70 qubits.*the gate is not Clifford"):
+        qml.QNode(lambda: [ghz(), qml.T(3), qml.expval(qml.Z(0))][2], TilewaveQubit(70))()
     with pytest.raises(MemoryError, match="cannot place 70 qubits"):
-        qml.QNode(lambda: [ghz(), qml.expval(qml.Z(0))][1], TilewaveQubit(70))()
+        qml.QNode(lambda: [ghz(), qml.purity(0)][1], TilewaveQubit(70))()
 
 
 # --- gradients

@@ -292,7 +292,8 @@ class TilewaveSimulator(cirq.SimulatesSamples, cirq.SimulatesAmplitudes,
     def _records_of(self, converter, bits):
         records = {}
         for key, several in converter.keys.items():
-            record = np.empty((len(bits), len(several), len(several[0].bits)), np.uint8)
+            # as of Cirq, so that 1 - 2 * record is -1 for a one
+            record = np.empty((len(bits), len(several), len(several[0].bits)), np.int8)
             for k, m in enumerate(several):
                 record[:, k] = bits[:, m.bits] ^ np.array(m.inverted, np.uint8)
                 for indices, matrix in m.confusion.items():

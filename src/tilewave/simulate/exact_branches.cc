@@ -91,16 +91,20 @@ class Walker {
       }
     }
     run_gates(*path.state);
-    if (++num_ends_ > kMostOutcomes) {
-      throw Error(ExitCode::kUsage,
-                  "an exact expectation would walk through more than " +
-                      std::to_string(kMostOutcomes) +
-                      " outcomes of measurements: ask for shots, or for a precision");
-    }
+    end();
     const std::vector<double> values =
         program_.qubits.expectations(*path.state, options_.observables);
     const double norm = path.state->norm();
     for (std::size_t k = 0; k < values.size(); ++k) sums_[k] += path.weight * values[k] / norm;
+  }
+
+  // Counts an outcome, one that is given up as well.
+  void end() {
+    if (++num_ends_ <= kMostOutcomes) return;
+    throw Error(ExitCode::kUsage,
+                "an exact expectation would walk through more than " +
+                    std::to_string(kMostOutcomes) +
+                    " outcomes of measurements: ask for shots, or for a precision");
   }
 
   void run_gates(State& state) {
@@ -121,7 +125,10 @@ class Walker {
     }
     const bool likely[2] = {path.weight * p[0] >= kLeastOutcome * total,
                             path.weight * p[1] >= kLeastOutcome * total};
-    if (!likely[0] && !likely[1]) return false;
+    if (!likely[0] && !likely[1]) {
+      end();
+      return false;
+    }
     const auto take = [&](Path& it, int outcome) {
       const double share = p[static_cast<std::size_t>(outcome)] / total;
       it.weight *= share;

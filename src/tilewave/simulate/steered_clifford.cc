@@ -167,8 +167,8 @@ class Steps final : public SteeredClifford, public std::enable_shared_from_this<
         }
         take(path, path.tableau.measure_z(q, false));
       }
+      if (++num_ends > kMostOutcomes) fail_outcomes();  // those that are given up, too
       if (path.weight < kLeastOutcome) continue;
-      if (++num_ends > kMostOutcomes) fail_outcomes();
       for (std::size_t k = 0; k < terms.size(); ++k)
         sums[k] += path.weight * mean_of(path.tableau, terms[k]);
     }
