@@ -1109,6 +1109,26 @@ def test_pytorch_maps_states_and_observables():
         np.testing.assert_allclose([slopes[0][k], slopes[1][k]], wanted, atol=1e-12)
 
 
+def test_larger_circuits_answer_pytorch_from_states(monkeypatch):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    from tilewave.pennylane import traced
+
+    def circuit(x):
+        qml.StatePrep(np.array([0.6, 0, 0, 0.8j]), [0, 1])
+        qml.RX(x[0], 0)
+        qml.CRY(x[1], [0, 1])
+        return qml.expval(qml.Z(0) @ qml.Y(1) + 0.3 * qml.X(0)), qml.probs(wires=[1, 0]), qml.var(qml.X(1) + qml.Z(0)), qml.state(), qml.purity(0)
+    points = torch.tensor(POINTS)
+    node = qml.QNode(circuit, TilewaveQubit(2))
+    expected = torch.func.vmap(node)(points)
+    monkeypatch.setattr(traced, "MOST_FORWARD_QUBITS", 1)
+    monkeypatch.setattr(Function, "expectations", None)
+    for one, other in zip(torch.func.vmap(node)(points), expected):
+        np.testing.assert_allclose(one, other, atol=1e-13)
+    for one, other in zip(node(points.T.clone().requires_grad_()), expected):
+        np.testing.assert_allclose(one.detach(), other, atol=1e-13)
+
+
 AMPLITUDE_OUTPUTS = {
     "mean": lambda: qml.expval(qml.Z(0) @ qml.Y(1) + 0.3 * qml.X(2)),
     "several": lambda: (qml.probs(wires=[2, 0]), qml.var(qml.X(1) + qml.Y(0) @ qml.Z(2)), qml.expval(qml.Y(2))),
@@ -1154,6 +1174,23 @@ def test_derivatives_by_amplitudes(output):
     for one, other in zip(*(jacobians(qml.QNode(turned, which.device, diff_method=which.diff_method), shared, angles)
                             for which in (node, plain))):
         np.testing.assert_allclose(one, other, atol=1e-12)
+    if output == "mean":  # and without a framework, of what the adjoint method differentiates
+        def stacked(which, measured):
+            def own(v, w):
+                qml.AmplitudeEmbedding(v, [2, 1], normalize=True, pad_with=0.0)
+                qml.StronglyEntanglingLayers(w, range(3))
+                return measured()
+
+            def flattened(v, w):
+                found = qml.QNode(own, which.device, diff_method=which.diff_method)(v, w)
+                return qml.math.hstack([qml.math.reshape(part, (-1,)) for part in (found if isinstance(found, tuple) else (found,))])
+            return flattened
+        for measured in (AMPLITUDE_OUTPUTS["mean"], lambda: (qml.expval(qml.Y(2)), qml.expval(qml.Z(0))),
+                         lambda: (qml.probs(wires=[2, 0]), qml.probs())):
+            for data in ([1.0, 2.0, -3.0], many.numpy()):
+                arguments = pnp.array(data, requires_grad=True), pnp.array(W, requires_grad=True)
+                for one, other in zip(*(qml.jacobian(stacked(which, measured))(*arguments) for which in (node, plain))):
+                    np.testing.assert_allclose(one, other, atol=1e-12)
     jax = pytest.importorskip("jax", reason="JAX is not installed")
     jax.config.update("jax_enable_x64", True)
     jnp = jax.numpy
@@ -1165,6 +1202,50 @@ def test_derivatives_by_amplitudes(output):
         for one, other in zip(within(jax.jacrev(in_jax, (0, 1)))(many.numpy(), W), expected):
             np.testing.assert_allclose(one, other, atol=1e-12)
         np.testing.assert_allclose(within(jax.vmap(jax.jacrev(in_jax), (0, None)))(many.numpy(), W), rows, atol=1e-12)
+
+
+@pytest.mark.parametrize("num_wires", [2, 3])
+def test_derivatives_by_entries_of_matrices(num_wires):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    rng = np.random.default_rng(5)
+    hermitian = rng.normal(size=(2**num_wires,) * 2) + 1j * rng.normal(size=(2**num_wires,) * 2)
+    hermitian += hermitian.conj().T
+    labels = ["a", "b", "c", 4]
+
+    def circuit(x, y, exponential):
+        qml.RX(y, "c")
+        qml.QubitUnitary(exponential(-1j * x[..., None, None] * hermitian), labels[:num_wires][::-1])
+        qml.CRY(y * x, ["a", "b"])
+        qml.ControlledQubitUnitary(exponential(-1j * y * hermitian), labels[-num_wires:] + ["a"], control_values=[0])
+        return qml.probs(wires=["b", 4]), qml.expval(qml.Z("c") @ qml.X("a"))
+    node, plain = (qml.QNode(circuit, dev) for dev in (TilewaveQubit(labels), qml.device("default.qubit", labels)))
+
+    def in_torch(which):
+        def call(x, y):
+            found = which(x, y, lambda a: torch.linalg.matrix_exp(torch.as_tensor(a)))
+            return torch.cat([found[0], found[1][..., None]], dim=-1)
+        return call
+    xs, y = torch.tensor([0.3, 0.5], dtype=torch.float64), torch.tensor(0.7, dtype=torch.float64)
+    hermitian = torch.tensor(hermitian)
+    expected = [torch.autograd.functional.jacobian(in_torch(plain), (x, y)) for x in xs]
+    for one, other in zip(torch.autograd.functional.jacobian(in_torch(node), (xs[0], y)), expected[0]):
+        np.testing.assert_allclose(one, other, atol=1e-12)
+    np.testing.assert_allclose(torch.func.vmap(torch.func.jacrev(in_torch(node)), (0, None))(xs, y),
+                               torch.stack([each[0] for each in expected]), atol=1e-12)
+    by_batch = torch.autograd.functional.jacobian(in_torch(node), (xs, y))
+    for k, (by_x, by_y) in enumerate(expected):
+        np.testing.assert_allclose(by_batch[0][k, :, k], by_x, atol=1e-12)
+        np.testing.assert_allclose(by_batch[1][k], by_y, atol=1e-12)
+    jax = pytest.importorskip("jax", reason="JAX is not installed")
+    jax.config.update("jax_enable_x64", True)
+    hermitian = hermitian.numpy()
+
+    def in_jax(x, y):
+        found = node(x, y, jax.scipy.linalg.expm)
+        return jax.numpy.concatenate([found[0], found[1][None]])
+    for within in (lambda g: g, jax.jit):
+        for one, other in zip(within(jax.jacrev(in_jax, (0, 1)))(jax.numpy.asarray(0.3), jax.numpy.asarray(0.7)), expected[0]):
+            np.testing.assert_allclose(one, other, atol=1e-12)
 
 
 def test_what_pytorch_does_not_transform():

@@ -10,6 +10,7 @@ import numpy as np
 import pennylane as qml
 from pennylane.devices import Device, ExecutionConfig
 from pennylane.devices.modifiers import simulator_tracking, single_tape_support
+from pennylane.devices.qubit import apply_operation
 from pennylane.devices.preprocess import (decompose, device_resolve_dynamic_wires, validate_device_wires,
                                           validate_measurements)
 from pennylane.exceptions import DeviceError
@@ -32,7 +33,7 @@ from . import gates
 from .analytic import measure_exactly
 from .measured import measure_branches
 from .followed import framework_of, is_followed, is_jit, is_vmapped, is_wrapped
-from .gradients import MOST_FORWARD_QUBITS, Derivatives, asks_probabilities, is_differentiable, is_followable, need_adjoint, why_not
+from .gradients import MOST_FORWARD_QUBITS, Derivatives, asks_probabilities, is_differentiable, is_followable, is_free_matrix, need_adjoint, why_not
 from .observables import KnownObservables, sentence_of
 from ..programs import Programs, Rows, how_side_by_side
 from .shots import ShotPlan, accepts_shots, is_shadow, without_shots
@@ -201,8 +202,8 @@ class TilewaveQubit(Device):
         pipeline.add_transform(decompose, stopping_condition=_is_native_gate if deferred else _is_native,
                                skip_initial_state_prep=True, device_wires=self.wires, target_gates=gate_set, name=self.name)
         if config.gradient_method in ("adjoint", "backprop"):
-            pipeline.add_transform(decompose, stopping_condition=is_followable if config.gradient_method == "backprop" else is_differentiable, skip_initial_state_prep=False,
-                                   device_wires=self.wires, target_gates=gate_set, name="adjoint + " + self.name)
+            pipeline.add_transform(decompose, stopping_condition=is_followable if config.gradient_method == "backprop" else is_differentiable,
+                                   skip_initial_state_prep=False, device_wires=self.wires, target_gates=gate_set, name="adjoint + " + self.name)
         pipeline.add_transform(device_resolve_dynamic_wires, wires=self.wires, allow_resets=not deferred)
         pipeline.add_transform(validate_device_wires, self.wires, name=self.name)
         pipeline.add_transform(validate_measurements, analytic_measurements=_accepts_analytic,
@@ -235,16 +236,34 @@ class TilewaveQubit(Device):
 
     # --- running
 
-    def _run_of(self, tape, config):
+    def _followed_results(self, tape, config, labels=None):
+        """The answers as a framework follows them. Where it follows the entries of a matrix, the circuit is run up to there, the
+        matrix multiplied by the framework, and the rest run from the state that comes of it."""
+        is_torch = config.interface == Interface.TORCH
+        at = next((k for k, op in enumerate(tape.operations) if is_free_matrix(op)), None)
+        if at is None:
+            return self._run_of(tape, config, labels).followed_results(is_torch)
+        labels = _wire_order(self.wires, tape) if labels is None else labels
+        first = QuantumScript(tape.operations[:at], [StateMP()])
+        state = self._run_of(first, config, labels).followed_results(is_torch)
+        is_batch, sides = first.batch_size is not None, (2,) * len(labels)
+        own = tape.operations[at].map_wires({label: k for k, label in enumerate(labels)})
+        state = apply_operation(own, qml.math.reshape(state, (-1, *sides) if is_batch else sides), is_state_batched=is_batch)
+        is_batch = is_batch or own.batch_size is not None
+        start = qml.StatePrep(qml.math.reshape(state, (-1, 2**len(labels)) if is_batch else (-1,)), labels, validate_norm=False)
+        rest = tape.copy(operations=[start, *tape.operations[at + 1:]])
+        return self._followed_results(rest, config, labels)
+
+    def _run_of(self, tape, config, labels=None):
         options = {**dict(zip(_OPTIONS, (*self._how, self._effort))), **config.device_options}
         how = how_of(options["precision"], options["device"], options["threads"])
-        return _Run(self, tape, how, options["effort"], config.mcm_config.postselect_mode)
+        return _Run(self, tape, how, options["effort"], config.mcm_config.postselect_mode, labels)
 
     def execute(self, circuits: Union[QuantumScript, Sequence[QuantumScript]],
                 execution_config: Optional[ExecutionConfig] = None) -> Any:
         config = execution_config or ExecutionConfig()
         if config.gradient_method == "backprop":
-            return tuple(self._run_of(tape, config).followed_results(config.interface == Interface.TORCH) for tape in circuits)
+            return tuple(self._followed_results(tape, config) for tape in circuits)
         return tuple(self._run_of(tape, config).results() for tape in circuits)
 
     def compute_derivatives(self, circuits: Union[QuantumScript, Sequence[QuantumScript]],
@@ -280,9 +299,9 @@ class TilewaveQubit(Device):
 class _Run:
     """One tape on the engine."""
 
-    def __init__(self, device, tape, how, effort, postselect_mode):
+    def __init__(self, device, tape, how, effort, postselect_mode, labels=None):
         self.device, self.tape, self.how, self.effort, self.mode = device, tape, how, effort, postselect_mode
-        labels = _wire_order(device.wires, tape)
+        labels = _wire_order(device.wires, tape) if labels is None else labels
         self.wires = {wire: len(labels) - 1 - k for k, wire in enumerate(labels)}
         self.rows = Rows(max(1, len(labels)))  # a circuit without wires has its phase
         self.initial, self.clbits = None, {}
@@ -388,14 +407,18 @@ class _Run:
         program = self.device._programs.of(self.rows)
         answers = Answers(self.tape.measurements, self.wires,
                           lambda obs, is_variance: self.device._known.find(obs, is_variance, self.wires, len(self.wires)),
-                          lambda key, terms: program.function(key, terms, how), is_followed(self.initial))
+                          lambda key, terms: program.function(key, terms, how),
+                          lambda row, start: _core.State(program.at(row), *self.how, None, self.effort, start),
+                          is_followed(self.initial))
         return (answers_in_torch if is_torch else answers_in_jax)(answers, self.numbers, self.tape.batch_size, self.initial)
 
     def derivatives(self):
         function = self.function(wants_derivatives=True)
         if function is None:
             raise DeviceError("adjoint derivatives are of expectation values of Pauli sums, or of probabilities")
-        return Derivatives(self.tape, function, self.table(), self.tape.batch_size, self.wires, self.initial)
+        terms = [self.device._known.find(mp.obs, False, self.wires, len(self.wires)).terms[0] for mp in self.tape.measurements
+                 if mp.obs is not None]
+        return Derivatives(self.tape, function, self.table(), self.tape.batch_size, self.wires, self.initial, terms)
 
     def metric_tensor(self):
         """Of the trainable parameters, whatever is measured."""

@@ -26,23 +26,23 @@ def as_arrays(answers: Any) -> Any:
 def answers_in_jax(answers: Answers, numbers: Sequence[Any], batch: Optional[int], initial: Any) -> Any:
     """The answers at numbers of gates, each a number or [batch] and some of them traced; arrays of JAX."""
     real, own = jnp.result_type(float), () if batch is None else (batch,)
-    calls = Calls(answers, real, jnp.result_type(complex))
+    is_followed = isinstance(initial, jax.Array)  # a constant is NumPy's
+    calls = Calls(answers, real, jnp.result_type(complex), None if is_followed else initial)
     columns = [jnp.broadcast_to(jnp.asarray(value, real), own) for value in numbers]
     table = jnp.stack(columns, axis=-1) if columns else jnp.zeros((*own, 0), real)
 
     def structure(lead, last=()):
         return tuple(jax.ShapeDtypeStruct(lead + shape + last, kind) for shape, kind in zip(answers.shapes, calls.types))
 
-    is_followed = isinstance(initial, jax.Array)  # a constant is NumPy's
     if is_followed:
         initial = jnp.broadcast_to(initial.astype(calls.complex), own + initial.shape[-1:])  # whose derivative is the sum
     given = (table, initial) if is_followed else (table,)
 
-    def asked(method, shapes, table, *others):
-        """An answer of `calls`, which takes a constant start as it is."""
-        def ask(table, *others):
-            return method(table, *others[:-1], np.asarray(others[-1])) if is_followed else method(table, *others, initial)
-        return jax.pure_callback(ask, shapes, table, *others, vmap_method="expand_dims")
+    def asked(method, shapes, *arguments):
+        """An answer of `calls`."""
+        def ask(*arguments):
+            return method(*arguments[:-1], np.asarray(arguments[-1])) if is_followed else method(*arguments)
+        return jax.pure_callback(ask, shapes, *arguments, vmap_method="expand_dims")
 
     def called(table, *start):
         return asked(calls.values, structure(table.shape[:-1]), table, *start)

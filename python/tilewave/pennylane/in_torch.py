@@ -34,12 +34,11 @@ def answers_in_torch(answers: Answers, numbers: Sequence[Any], batch: Optional[i
     own, device = () if batch is None else (batch,), device_of(numbers)
     columns = [torch.as_tensor(value, dtype=torch.float64, device=device).expand(own) for value in numbers]
     table = torch.stack(columns, dim=-1) if columns else torch.zeros((*own, 0), dtype=torch.float64)
+    start, initial = (None, initial) if isinstance(initial, torch.Tensor) else (initial, None)
     if initial is not None:
-        is_constant = not isinstance(initial, torch.Tensor)
-        initial = torch.as_tensor(initial, dtype=torch.complex128, device=device)
-        if own and initial.ndim == 1 and not is_constant:
-            initial = initial.expand(*own, -1)  # whose derivative is the sum
-    parts = _Values.apply(table, initial, Calls(answers, np.float64, np.complex128))
+        initial = initial.to(torch.complex128)
+        initial = initial.expand(*own, -1) if own and initial.ndim == 1 else initial  # whose derivative is the sum
+    parts = _Values.apply(table, initial, Calls(answers, np.float64, np.complex128, start))
     return answers.finish(parts, batch)
 
 
@@ -149,14 +148,8 @@ def _in_front(tensor, dim, size):
 
 
 def _sets_in_front(table, initial, dims, size):
-    """The table and the states its sets begin in; a state that all share stays the one it is."""
-    table = _in_front(table, dims[0], size)
-    if initial is None or (dims[1] is None and initial.ndim == 1):
-        return table, initial
-    initial = _in_front(initial, dims[1], size)
-    if initial.ndim < table.ndim:
-        initial = initial.reshape(size, *(1,) * (table.ndim - 2), -1).expand(*table.shape[:-1], -1)
-    return table, initial
+    """The table and the states its sets begin in."""
+    return _in_front(table, dims[0], size), None if initial is None else _in_front(initial, dims[1], size)
 
 
 def _array(tensor):

@@ -22,8 +22,8 @@ from pennylane.pauli import PauliSentence
 from ..programs import Function
 from .analytic import on_indices
 from .followed import may_vary
-from .gradients import asks_probabilities, outcomes_of, why_no_gates
-from .observables import MOST_SQUARED_TERMS, Known, sentence_of, terms_of
+from .gradients import MOST_FORWARD_QUBITS, asks_probabilities, outcomes_of, why_no_gates
+from .observables import MOST_SQUARED_TERMS, Known, sentence_of, terms_of, with_terms
 
 _MOST_ROWS = 1 << 12  # of a Jacobian that are asked for at a time
 
@@ -82,7 +82,8 @@ class Answers:
     is, a Combination of it and those that follow, or None."""
 
     def __init__(self, measurements: Sequence[Any], wires: dict[Any, int], find: Callable[[Any, bool], Known],
-                 function: Callable[[Any, Sequence[Any]], Function], follows_start: bool = False) -> None:
+                 function: Callable[[Any, Sequence[Any]], Function], state_of: Callable[[Any, Any], Any],
+                 follows_start: bool = False) -> None:
         self.parts: list[tuple[str, Any]] = []  # what is asked, and of what
         self.places: list[tuple[int, Any]] = []
         self.shapes: list[tuple[int, ...]] = []
@@ -115,7 +116,7 @@ class Answers:
                 self.parts.append(("variance" if type(mp) is VarianceMP else "mean", len(terms)))
                 self.shapes.append(())
                 terms += known.terms
-        self.terms, self.num_terms = terms, len(terms)
+        self.terms, self.num_terms, self.state_of = terms, len(terms), state_of
         key = tuple(part.tobytes() for each in terms for part in each)
         self.means = function(key, terms) if terms else None
         is_bare = follows_start or len(terms) == 0 or any(kind in ("state", "probabilities") for kind, _ in self.parts)
@@ -135,6 +136,10 @@ class Answers:
 
     def values(self, table: NDArray[np.float64], initial: Any) -> list[Any]:
         """Of each measurement, [sets, ...]."""
+        if self.num_wires > MOST_FORWARD_QUBITS:
+            rows = [self._of_state(self.state_of(row, initial if initial is None or initial.ndim == 1 else initial[k]))
+                    for k, row in enumerate(table)]
+            return [np.stack(column) for column in zip(*rows)]
         means = self.means.expectations(table, initial) if self.means else None
         found = []
         for kind, of in self.parts:
@@ -146,6 +151,27 @@ class Answers:
                 found.append(self.bare.probabilities(table, of, initial))
             else:
                 found.append(self.bare.states(table, initial))
+        return found
+
+    def _of_state(self, state):
+        """Of each measurement, [...], of one state."""
+        if self.terms:
+            coefficients, x, z = (np.concatenate(part) for part in zip(*self.terms))
+            values = coefficients * state._expectations((np.ones(len(coefficients)), x, z))
+            means = [part.sum() for part in np.split(values, np.cumsum([len(part[0]) for part in self.terms])[:-1])]
+        found: list[Any] = []
+        for kind, of in self.parts:
+            if kind == "mean":
+                found.append(means[of])
+            elif kind == "variance":
+                found.append(means[of] - means[of + 1] ** 2)
+            elif kind == "probabilities":
+                found.append(state.probabilities(of))
+            else:
+                found.append(None)
+        if any(kind == "state" for kind, _ in self.parts):
+            amplitudes = state.take()
+            found = [amplitudes if kind == "state" else value for value, (kind, _) in zip(found, self.parts)]
         return found
 
     def vjp(self, table: NDArray[np.float64], cotangents: Sequence[Any], initial: Any) -> NDArray[np.float64]:
@@ -163,9 +189,8 @@ class Answers:
         by_state = self._by_state(table, cotangents, initial)
         if self.means:
             weights, states = self._weights(table, cotangents, initial), self.bare.states(table, initial)
-            for k, (coefficients, x, z) in enumerate(self.terms):
-                for term in zip(coefficients, x, z):
-                    by_state = by_state + 2 * weights[:, k:k + 1] * _with_string(states, *term)
+            for k, terms in enumerate(self.terms):
+                by_state = by_state + 2 * weights[:, k:k + 1] * with_terms(states, terms)
         return self.bare.undone(table, by_state)
 
     def _weights(self, table, cotangents, initial):
@@ -216,33 +241,30 @@ class Answers:
         return found
 
 
-def _with_string(states, coefficient, x, z):
-    """c P psi of states [sets, 2^n]: P = i^(number of Y) X^x Z^z, as masks of one word."""
-    basis, x, z = np.arange(states.shape[1]), int(np.ravel(x)[0]), int(np.ravel(z)[0])
-    signs = 1 - 2 * (np.bitwise_count(basis & z) & 1).astype(int)
-    return coefficient * 1j ** (x & z).bit_count() * (signs * states)[:, basis ^ x]
-
-
 class Calls(NamedTuple):
     """The answers and their derivatives for a table of numbers [..., numbers] that has any axes in front, as a framework calls
-    them; `initial` is None, a state [2^n] for all sets, or one for each, [batch, 2^n] or [..., 2^n]."""
+    them; `initial` is None, a state [2^n] for all sets, or one for each, [batch, 2^n] or [..., 2^n], and `start` the same where
+    it is a constant."""
     answers: Answers
     real: Any
     complex: Any
+    start: Any
 
     @property
     def types(self) -> list[Any]:
         """Of each part."""
         return [self.complex if kind == "state" else self.real for kind, _ in self.answers.parts]
 
-    def values(self, table: Any, initial: Any) -> tuple[Any, ...]:
+    def values(self, table: Any, initial: Any = None) -> tuple[Any, ...]:
         """Of each part, [..., answer]."""
+        initial = self.start if initial is None else initial
         lead = _lead(table, initial)
         return tuple(np.asarray(value, kind).reshape(lead + shape) for value, kind, shape
                      in zip(self.answers.values(*_rows_of(table, lead, initial)), self.types, self.answers.shapes))
 
-    def vjp(self, table: Any, cotangents: Sequence[Any], initial: Any) -> Any:
+    def vjp(self, table: Any, cotangents: Sequence[Any], initial: Any = None) -> Any:
         """[..., numbers], for cotangents [..., answer] of each part, which may have axes that the table has not."""
+        initial = self.start if initial is None else initial
         shapes, cotangents = self.answers.shapes, [np.asarray(v) for v in cotangents]
         lead = np.broadcast_shapes(_lead(table, initial), *(v.shape[:v.ndim - len(shape)] for v, shape in zip(cotangents, shapes)))
         rows, starts = _rows_of(table, lead, initial)
@@ -258,8 +280,9 @@ class Calls(NamedTuple):
         many = [np.broadcast_to(v, lead + shape).reshape(prod(lead), *shape) for v, shape in zip(cotangents, shapes)]
         return np.asarray(self.answers.initial_vjp(rows, many, starts), self.complex).reshape(lead + np.shape(initial)[-1:])
 
-    def jacobians(self, table: Any, initial: Any) -> tuple[Any, ...]:
+    def jacobians(self, table: Any, initial: Any = None) -> tuple[Any, ...]:
         """Of each part, [..., answer, numbers]."""
+        initial = self.start if initial is None else initial
         lead, last = _lead(table, initial), np.shape(table)[-1:]
         return tuple(np.asarray(value, kind).reshape(lead + shape + last) for value, kind, shape
                      in zip(self.answers.jacobians(*_rows_of(table, lead, initial)), self.types, self.answers.shapes))
