@@ -324,7 +324,8 @@ TEST(CliffordRun, means_with_pauli_noise_are_those_of_the_density_matrix) {
     ASSERT_NEAR(got.expectations[k], want.expectations[k], 5.5 * got.expectation_errors[k] + 1e-9);
     const double one = options.observables[k].coefficient, mean = want.expectations[k] / one;
     // a value of +-1 where the string is one of the clean state's, up to a sign
-    const double error = std::abs(mean) > 1e-9 ? std::sqrt(std::max(0.0, 1 - mean * mean) / 40000) : 0;
+    const double error =
+        std::abs(mean) > 1e-9 ? std::sqrt(std::max(0.0, 1 - mean * mean) / 40000) : 0;
     EXPECT_NEAR(got.expectation_errors[k], std::abs(one) * error, 0.02 * std::abs(one) / 200);
   }
   EXPECT_NEAR(got.expectation_sum, want.expectation_sum, 5.5 * got.expectation_sum_error);
