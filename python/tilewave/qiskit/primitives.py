@@ -239,12 +239,13 @@ def measured_bits(circuit, shots, seed, how, noise=None):
 
 
 class EstimatorV2(_Primitive, BaseEstimatorV2):
-    """Expectations of observables. With precision 0 (the default) they are exact, also of circuits that measure or reset in
-    the middle, whose outcomes are walked through; otherwise normal noise of that standard deviation is added, as Qiskit's
-    reference estimator does, and circuits that measure in the middle are averaged over ceil(1 / precision^2) shots instead.
-    With a ``noise_model`` (Aer's, or what tilewave.noise_model takes) expectations are exact where a density matrix is the
-    cheaper engine, and otherwise means over ceil(1 / precision^2) trajectories (1000 for precision 0) with their standard
-    errors. ``options``: the arguments as a dictionary; the attribute of that name may be changed."""
+    """Expectations of observables. With precision 0 (the default) they are exact, also of circuits that measure or reset in the
+    middle, whose outcomes are walked through (measurements at the end are left out); otherwise normal noise of that
+    standard deviation is added, as Qiskit's reference estimator does, and circuits that measure in the middle are averaged
+    over ceil(1 / precision^2) shots instead. With a ``noise_model`` (Aer's, or what tilewave.noise_model takes)
+    expectations are exact where a density matrix is the cheaper engine, and otherwise means over ceil(1 / precision^2)
+    trajectories (1000 for precision 0) with their standard errors. ``options``: the arguments as a dictionary; the
+    attribute of that name may be changed."""
 
     def __init__(self, *, default_precision: float = 0.0, seed: _Rng = None, precision: Precision = "double",
                  device: Device = "auto", threads: int = 0, noise_model: Noise = None,
