@@ -400,13 +400,14 @@ bool asks_only_shots(const Options& options, std::uint32_t num_qubits) {
 
 bool asks_only_means(const Options& options) {
   return !options.observables.empty() && options.amplitudes.empty() && !options.probabilities &&
-         options.state_path.empty() && options.checkpoint.folder.empty() && !options.dry_run;
+         options.state_path.empty() && options.checkpoint.folder.empty();
 }
 
 std::shared_ptr<const SteeredClifford> choose_tableaux(
     const Program& program, const Options& options, std::span<const circuit::ReadoutError> readout,
     std::string* why_not) {
-  if (!options.from_zeros() || options.distribution.num_ranks() != 1 || options.dry_run)
+  if (!options.from_zeros() || options.distribution.num_ranks() != 1 ||
+      !options.topology_path.empty())
     return nullptr;
   if (options.engine != Engine::kStabilizer) {
     const std::size_t touched = touched_qubits(program).size();
@@ -426,6 +427,14 @@ std::shared_ptr<const SteeredClifford> choose_tableaux(
 void run_tableaux(const Program& program, const std::shared_ptr<const SteeredClifford>& tableaux,
                   std::span<const circuit::ReadoutError> readout, const Options& options,
                   Result& result) {
+  result.engine = "stabilizer";
+  result.device = "cpu";
+  result.plan.gates = tableaux->num_steps();
+  if (options.explain && options.shots == 0)
+    result.plan.text =
+        "Pauli strings in the state of a tableau: " + std::to_string(tableaux->num_steps()) +
+        " steps\n";
+  if (options.dry_run) return;
   runtime::Timer timer;
   const std::size_t count = options.observables.size();
   std::vector<double> values(count), errors;
@@ -443,7 +452,8 @@ void run_tableaux(const Program& program, const std::shared_ptr<const SteeredCli
     }
   } else {
     values = tableaux->exact_means(options.observables);
-    for (std::size_t k = 0; k < count; ++k) values[k] *= options.observables[k].coefficient;
+    for (std::size_t k = 0; k < count; ++k)
+      values[k] = values[k] * options.observables[k].coefficient + 0.0;  // no -0
   }
   const double means_s = timer.elapsed_s();
   if (options.shots > 0) {
@@ -452,15 +462,8 @@ void run_tableaux(const Program& program, const std::shared_ptr<const SteeredCli
     if (!clifford) clifford = of_steered(tableaux);
     run_clifford(program, *clifford, options, {}, nullptr, result);
   }
-  result.engine = "stabilizer";
-  result.device = "cpu";
   result.norm = 1;
   result.num_branches = 1;
-  result.plan.gates = tableaux->num_steps();
-  if (options.explain && options.shots == 0)
-    result.plan.text =
-        "Pauli strings in the state of a tableau: " + std::to_string(tableaux->num_steps()) +
-        " steps\n";
   result.timings.observe_s += means_s;
   result.expectations = std::move(values);
   result.expectation_errors = std::move(errors);

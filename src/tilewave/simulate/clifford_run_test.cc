@@ -342,6 +342,11 @@ TEST(CliffordRun, means_of_seventy_qubits) {
   const Result r = simulate(qasm(ghz_of(70)), options);
   EXPECT_EQ(r.engine, "stabilizer");
   EXPECT_EQ(r.expectations, (std::vector<double>{-3, 1}));
+  options.dry_run = true;
+  const Result dry = simulate(qasm(ghz_of(70)), options);
+  EXPECT_EQ(dry.engine, "stabilizer");
+  EXPECT_TRUE(dry.expectations.empty());
+  options.dry_run = false;
   const circuit::Circuit steered =
       language::parse_qasm3("OPENQASM 3.0;\n" + kTeleport, "test.qasm");
   circuit::WidePauliTerm q4;  // 1 where q[0] is 1 and c[1] is not c[2]
