@@ -125,8 +125,9 @@ def _states(initial):
 def function(compiled: CircuitFunction) -> Callable[..., Any]:
     """Expectations of a compiled circuit as a differentiable function of a tensor of values: [..., P] to [..., M] (without M
     for one observable), any number of sets at a time. The backward pass is one run whatever M. It goes under torch.func's grad,
-    vjp, jacrev and vmap, and under jvp and jacfwd, which take a backward run for each observable. With ``initial_state=`` it starts from a state
-    [2^n], or from one for each set [B, 2^n] (of values [P] as well), by whose amplitudes it is not differentiated."""
+    vjp, jacrev and vmap, and under jvp and jacfwd, which take a backward run for each observable. With ``initial_state=`` it
+    starts from a state [2^n], or from one for each set [B, 2^n] (of values [P] as well), by whose amplitudes it is not
+    differentiated."""
     def expectation(values: Any, initial_state: Any = None) -> Any:
         states, values = _states(initial_state), _real(values)
         if states is not None and np.ndim(states) == 2 and values.ndim == 1:

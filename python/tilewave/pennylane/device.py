@@ -10,9 +10,9 @@ import numpy as np
 import pennylane as qml
 from pennylane.devices import Device, ExecutionConfig
 from pennylane.devices.modifiers import simulator_tracking, single_tape_support
-from pennylane.devices.qubit import apply_operation
 from pennylane.devices.preprocess import (decompose, device_resolve_dynamic_wires, validate_device_wires,
                                           validate_measurements)
+from pennylane.devices.qubit import apply_operation
 from pennylane.exceptions import DeviceError
 from pennylane.math import Interface
 from pennylane.measurements import (ExpectationMP, MutualInfoMP, PurityMP, SampleMeasurement, StateMeasurement, StateMP, VarianceMP,
@@ -33,7 +33,8 @@ from . import gates
 from .analytic import measure_exactly
 from .measured import measure_branches
 from .followed import framework_of, is_followed, is_jit, is_vmapped, is_wrapped
-from .gradients import MOST_FORWARD_QUBITS, Derivatives, asks_probabilities, is_differentiable, is_followable, is_free_matrix, need_adjoint, why_not
+from .gradients import (MOST_FORWARD_QUBITS, Derivatives, asks_probabilities, is_differentiable, is_followable, is_free_matrix,
+                        need_adjoint, why_not)
 from .observables import KnownObservables, sentence_of
 from ..programs import Programs, Rows, how_side_by_side
 from .shots import ShotPlan, accepts_shots, is_shadow, without_shots
@@ -202,8 +203,9 @@ class TilewaveQubit(Device):
         pipeline.add_transform(decompose, stopping_condition=_is_native_gate if deferred else _is_native,
                                skip_initial_state_prep=True, device_wires=self.wires, target_gates=gate_set, name=self.name)
         if config.gradient_method in ("adjoint", "backprop"):
-            pipeline.add_transform(decompose, stopping_condition=is_followable if config.gradient_method == "backprop" else is_differentiable,
-                                   skip_initial_state_prep=False, device_wires=self.wires, target_gates=gate_set, name="adjoint + " + self.name)
+            stays = is_followable if config.gradient_method == "backprop" else is_differentiable
+            pipeline.add_transform(decompose, stopping_condition=stays, skip_initial_state_prep=False, device_wires=self.wires,
+                                   target_gates=gate_set, name="adjoint + " + self.name)
         pipeline.add_transform(device_resolve_dynamic_wires, wires=self.wires, allow_resets=not deferred)
         pipeline.add_transform(validate_device_wires, self.wires, name=self.name)
         pipeline.add_transform(validate_measurements, analytic_measurements=_accepts_analytic,
