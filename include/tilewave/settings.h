@@ -15,7 +15,7 @@ enum class Precision : std::uint8_t {
 enum class Engine : std::uint8_t {
   kAuto,          ///< the one with the shortest predicted time
   kStatevector,   ///< the 2^n amplitudes of n qubits
-  kStabilizer,    ///< for Clifford circuits: counts of shots, with thousands of qubits
+  kStabilizer,    ///< for Clifford circuits of thousands of qubits: shots, Pauli strings
   kDensity,       ///< for noisy circuits: the exact density matrix, a state of 2n qubits
   kTrajectories,  ///< for noisy circuits: a state vector for each history of the noise
 };

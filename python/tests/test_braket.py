@@ -237,8 +237,10 @@ def test_shots_of_clifford_circuits_that_no_memory_holds():
     asked = "OPENQASM 3.0; qubit[70] q; h q[0]; " + chain + "\n#pragma braket result expectation x(q[0]) @ x(q[1])\n"
     rows = np.array(TilewaveSimulator(seed=1).run(Program(source=asked), shots=2000).measurements).astype(int)
     assert abs(np.mean((-1.0)**(rows[:, 0] + rows[:, 1]))) < 0.12 and (rows[:, 2:] == rows[:, 2:3]).all()  # in the basis of X
-    with pytest.raises(MemoryError, match="cannot place 70 qubits"):
-        TilewaveSimulator().run(Program(source=asked), shots=0)
+    result = TilewaveSimulator().run(Program(source=asked.replace("x(q[1])", "x(q[1])\n#pragma braket result expectation z(q[0]) @ z(q[69])")))
+    assert [value.value for value in result.resultTypes] == [0, 1]
+    with pytest.raises(MemoryError, match="cannot place 70 qubits.*the gate is not Clifford"):
+        TilewaveSimulator().run(Program(source=asked.replace("h q[0];", "h q[0]; t q[0];")), shots=0)
 
 
 def test_errors():

@@ -393,3 +393,21 @@ def test_errors():
             return self
     with pytest.raises(TypeError, match="neither a unitary"):
         TilewaveSimulator().simulate(cirq.Circuit(Strange()))
+
+
+def test_records_have_the_type_of_cirqs():
+    a, b = cirq.LineQubit.range(2)
+    circuit = cirq.Circuit(cirq.X(a), cirq.measure(a, b, key="m", invert_mask=(False, True)))
+    for repetitions in (1, 5):
+        ours, theirs = (simulator.run(circuit, repetitions=repetitions) for simulator in (TilewaveSimulator(), cirq.Simulator()))
+        assert ours.measurements["m"].dtype == theirs.measurements["m"].dtype
+        assert (1 - 2 * ours.measurements["m"] == [-1, -1]).all()
+    swept = TilewaveSimulator().run_sweep(circuit, [{}] * 4, 3)
+    assert all((1 - 2 * result.measurements["m"] == -1).all() for result in swept)
+
+
+def test_expectation_values_of_clifford_circuits_that_no_memory_holds():
+    grid = cirq.GridQubit.rect(7, 10)
+    circuit = cirq.Circuit(cirq.H(grid[0]), [cirq.CNOT(grid[0], qubit) for qubit in grid[1:]])
+    observables = [cirq.Z(grid[0]) * cirq.Z(grid[69]) - 0.5, cirq.X(grid[0]), cirq.PauliString({qubit: cirq.X for qubit in grid})]
+    assert np.allclose(TilewaveSimulator().simulate_expectation_values(circuit, observables), [0.5, 0, 1], atol=1e-12)

@@ -92,10 +92,16 @@ def test_torch_transformations_nest():
         states /= np.linalg.norm(states, axis=1, keepdims=True)
         np.testing.assert_allclose(torch.func.vmap(lambda v: call(v, states))(values), [
             f.expectation(rows[3 * k:3 * k + 3], initial_state=states) for k in range(2)], atol=1e-13)
-        with pytest.raises(RuntimeError, match="forward-mode derivatives of a circuit are not there"):
-            torch.func.jvp(call, (values[0, 0],), (values[0, 1],))
+        np.testing.assert_allclose(torch.func.jacfwd(call)(values[0, 0]), rows_of[0, 0], atol=1e-12)
+        np.testing.assert_allclose(torch.func.vmap(torch.func.vmap(torch.func.jacfwd(call)))(values), rows_of, atol=1e-12)
+        both = torch.func.jvp(call, (values,), (values.flip(1),))
+        np.testing.assert_allclose(both[0], expected.reshape(both[0].shape), atol=1e-13)
+        directions = values.flip(1).numpy()
+        np.testing.assert_allclose(both[1], (rows_of * (directions if np.ndim(both[1]) == 2 else directions[..., None, :])).sum(axis=-1), atol=1e-12)
         with pytest.raises(RuntimeError, match="second derivatives of a circuit are not there"):
             torch.func.jacrev(torch.func.grad(loss))(values[0, 0])
+        with pytest.raises(RuntimeError, match="second derivatives of a circuit are not there"):
+            torch.func.hessian(loss)(values[0, 0])
     layer = Layer(classifier().compile("Z0"), inputs=["x[0]", "x[1]"], dtype=torch.float64)
     inputs = torch.tensor(rng.normal(size=(4, 2)))
     np.testing.assert_allclose(torch.func.vmap(layer)(inputs).detach(), layer(inputs).detach(), atol=1e-13)

@@ -342,6 +342,80 @@ def test_clifford_circuits_of_many_qubits_follow_what_they_measure():
         TilewaveBackend().run(circuit, shots=4).result()
 
 
+def teleported(num_qubits):
+    """A GHZ state of all qubits but two, whose last one came by teleportation, and strings with their means."""
+    n = num_qubits
+    circuit = QuantumCircuit(n, 2)
+    circuit.h(0)
+    for k in range(1, n - 2):
+        circuit.cx(k - 1, k)
+    circuit.h(n - 2)
+    circuit.cx(n - 2, n - 1)
+    circuit.cx(n - 3, n - 2)
+    circuit.h(n - 3)
+    circuit.measure([n - 3, n - 2], [0, 1])
+    with circuit.if_test((1, 1)):
+        circuit.x(n - 1)
+    with circuit.if_test((0, 1)):
+        circuit.z(n - 1)
+    others = [k for k in range(n) if k not in (n - 3, n - 2)]
+    words = [({0: "Z", n - 1: "Z"}, 1), ({k: "X" for k in others}, 1), ({**{k: "X" for k in others}, 0: "Y", n - 1: "Y"}, -1),
+             ({**{k: "X" for k in others}, 0: "Y", n - 1: "Z"}, 0), ({n - 3: "Z"}, 0), ({}, 1)]
+    return circuit, [SparsePauliOp.from_sparse_list([("".join(word.values()), list(word), 1.5)], n) for word, _ in words], \
+        1.5 * np.array([mean for _, mean in words])
+
+
+@pytest.mark.parametrize("num_qubits", [8, 22, 70])
+def test_estimator_follows_clifford_circuits_that_measurements_steer(num_qubits):
+    circuit, observables, expected = teleported(num_qubits)
+    assert np.allclose(EstimatorV2().run([(circuit, observables)]).result()[0].data.evs, expected, atol=1e-12)
+    drawn = EstimatorV2(seed=1).run([(circuit, observables)], precision=0.05).result()[0].data.evs
+    assert np.allclose(drawn, expected, atol=0.05 * 1.5 * 5.5)
+
+
+def test_estimator_needs_no_state_for_clifford_circuits():
+    from tilewave import noise_model
+    circuit = QuantumCircuit(70, 30)
+    circuit.h(0)
+    for k in range(69):
+        circuit.cx(k, k + 1)
+    circuit.sdg(3)
+    word = ["X"] * 70
+    word[66] = "Y"  # of qubit 3
+    observables = [SparsePauliOp("X" * 70), SparsePauliOp("".join(word), -2.5), SparsePauliOp("I" * 40 + "Z" * 30)]
+    assert np.array_equal(EstimatorV2().run([(circuit, observables)]).result()[0].data.evs, [0, 2.5, 1])
+    assert tw.expectation(circuit, observables[1]) == 2.5
+    noise = noise_model({"channels": [{"after": ["sdg"], "channel": "phase_flip", "p": 0.1}]})
+    noisy = EstimatorV2(noise_model=noise, seed=1).run([(circuit, observables)], precision=0.01).result()[0].data
+    assert np.allclose(noisy.evs, [0, 2.5 * 0.8, 1], atol=5.5 * 0.025) and noisy.stds[2] == 0 and 0.01 < noisy.stds[1] < 0.02
+    # many outcomes
+    circuit.h(range(30))
+    circuit.measure(range(30), range(30))
+    for k in range(30):
+        with circuit.if_test((k, 1)):
+            circuit.x(k)
+    with pytest.raises(ValueError, match="more than 65536 outcomes.*for a precision"):
+        EstimatorV2().run([(circuit, "Z" * 70)]).result()
+    ones = SparsePauliOp("I" * 40 + "Z" * 30)
+    assert EstimatorV2(seed=1).run([(circuit, ones)], precision=0.1).result()[0].data.evs == 1
+    with pytest.raises(MemoryError, match="precision 0 takes a density matrix of this circuit: give a precision above 0"):
+        EstimatorV2(noise_model=noise).run([(circuit, ones)]).result()
+    circuit.t(0)
+    with pytest.raises(MemoryError, match="stabilizer engine, which needs no state, cannot run this circuit: the gate is not Clifford"):
+        EstimatorV2().run([(circuit, ones)]).result()
+
+
+def test_more_outcomes_than_can_be_walked_through_end():
+    circuit = QuantumCircuit(1, 1)
+    for _ in range(60):
+        circuit.h(0)
+        circuit.measure(0, 0)
+        with circuit.if_test((0, 1)):
+            circuit.s(0)
+    with pytest.raises(ValueError, match="more than 65536 outcomes"):
+        EstimatorV2().run([(circuit, "Z")]).result()
+
+
 def test_backend_is_a_target_for_the_transpiler():
     backend = TilewaveBackend()
     circuit = QuantumCircuit(4)
@@ -364,6 +438,12 @@ def test_what_is_not_supported_is_one_clear_error():
     circuit = QuantumCircuit(1)
     circuit.append(Instruction("mystery", 1, 0, []), [0])
     with pytest.raises(ValueError, match="instruction 'mystery' is not supported"):
+        TilewaveBackend().run(circuit)
+    pytest.importorskip("qiskit_aer", reason="Aer is not installed")
+    circuit = QuantumCircuit(1)
+    circuit.h(0)
+    circuit.save_statevector()
+    with pytest.raises(ValueError, match=r"instruction 'save_statevector' is an answer of Aer's.*tilewave.simulate\(circuit\) for the state"):
         TilewaveBackend().run(circuit)
 
 

@@ -222,6 +222,7 @@ class Function:
         terms = tuple(np.ascontiguousarray(np.concatenate(part)) for part in parts)
         numbers = np.repeat(np.arange(len(observables), dtype=np.uint32), [len(o[0]) for o in observables])
         self.num_observables = len(observables)
+        self._circuit, self._how, self._undo = circuit, how, None
         self._function = _core._Function(circuit, terms, numbers.astype(np.uint32), len(observables), *how)
 
     def expectations(self, values: NDArray[np.float64], initial: Start = None) -> NDArray[np.float64]:
@@ -241,6 +242,18 @@ class Function:
         """[sets, 2^n]"""
         found: NDArray[np.complex128] = self._function._states(*self._given(values, initial))
         return found
+
+    def undone(self, values: NDArray[np.float64], vectors: NDArray[np.complex128]) -> NDArray[np.complex128]:
+        """U^dagger v for the unitary U of each set, v [sets, 2^n] of any norm."""
+        if self._undo is None:
+            inverse = self._circuit.inverse()
+            columns = np.array([int(name) for name in inverse._parameter_names], int)
+            self._undo = columns, _core._Function(inverse, NO_TERMS, np.zeros(0, np.uint32), 0, *self._how)
+        columns, function = self._undo
+        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+        unit = np.divide(vectors, norms, where=norms > 0, out=np.eye(1, vectors.shape[1], dtype=complex).repeat(len(vectors), axis=0))
+        found: NDArray[np.complex128] = function._states(np.ascontiguousarray(values[:, columns]), np.ascontiguousarray(unit))
+        return found * norms
 
     def probabilities(self, values: NDArray[np.float64], qubits: Sequence[int], initial: Start = None) -> NDArray[np.float64]:
         """[sets, 2^k] of chosen qubits; bit j of an outcome is qubits[j]."""

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from . import _core
 from ._types import (AnyCircuit, Bits, Complex, Device, Effort, InitialState, Noise, NoiseEngine, Observable, Path, PauliOrder, Precision,
                      Seed)
-from .circuits import circuit_of
+from .circuits import Circuit, circuit_of
 from .noise import noisy
 from .observables import NO_TERMS, pauli_terms, real_terms
 
@@ -237,6 +237,20 @@ def amplitudes(circuit: AnyCircuit, indices: Optional[Iterable[Union[int, str]]]
     return _core.State(circuit, *how_of(precision, device, threads), seed_of(seed), effort).amplitudes(chosen)
 
 
+_MOST_SURE_QUBITS = 20  # a state of so many is made at once
+
+
+def means_of(circuit: Circuit, terms: Any, how: tuple[str, str, int], effort: Effort = "auto",
+             initial: Any = None) -> NDArray[np.float64]:
+    """<P> of every term in the state that a circuit of gates ends in, which large Clifford circuits do without."""
+    found: NDArray[np.float64]
+    if circuit.num_qubits <= _MOST_SURE_QUBITS:
+        found = _core.State(circuit, *how, None, effort, initial)._expectations(terms)
+    else:
+        found = _core._exact_expectations(circuit, terms, *how, None, initial, effort)
+    return found
+
+
 def expectation(circuit: AnyCircuit, observable: Observable, *, shots: int = 0, pauli_order: PauliOrder = "last",
                 precision: Precision = "double", device: Device = "auto", threads: int = 0, seed: Seed = None,
                 noise: Noise = None, engine: NoiseEngine = "auto", effort: Effort = "auto") -> Any:
@@ -254,7 +268,8 @@ def expectation(circuit: AnyCircuit, observable: Observable, *, shots: int = 0, 
     else:
         if circuit.is_dynamic:
             raise ValueError("a circuit that measures or resets in the middle needs shots: ask for shots=N")
-        values = _core.State(circuit, *how, seed_of(seed), effort)._expectations(terms)
+        seed_of(seed)
+        values = means_of(circuit, terms, how, effort)
     total = np.dot(coefficients, values)
     return float(total.real) if np.isrealobj(coefficients) or not np.any(coefficients.imag) else complex(total)
 

@@ -25,14 +25,16 @@ class _Expectation(torch.autograd.Function):
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
         values, ctx.function, ctx.initial = inputs
         ctx.save_for_backward(values)
+        ctx.save_for_forward(values)
 
     @staticmethod
     def backward(ctx: Any, v: Any) -> Any:
         return _Gradient.apply(ctx.saved_tensors[0], v, ctx.function, ctx.initial), None, None
 
     @staticmethod
-    def jvp(ctx: Any, *_: Any) -> Any:
-        raise RuntimeError("forward-mode derivatives of a circuit are not there: use backward(), torch.func.grad or jacrev")
+    def jvp(ctx: Any, tangent: Any, *_: Any) -> Any:
+        rows = _Jacobian.apply(ctx.saved_tensors[0], ctx.function, ctx.initial)
+        return (rows * tangent.unsqueeze(-2)).sum(dim=-1) if rows.ndim > tangent.ndim else (rows * tangent).sum(dim=-1)
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, values: Any, function: CircuitFunction, initial: Any) -> Any:
@@ -40,14 +42,8 @@ class _Expectation(torch.autograd.Function):
         return _Expectation.apply(values, function, _again(initial, values, info.batch_size)), 0
 
 
-class _Gradient(torch.autograd.Function):
-    """In a graph of its own, so that a second derivative is an error and not a missing term."""
-
-    @staticmethod
-    def forward(values: Any, v: Any, function: CircuitFunction, initial: Any) -> Any:
-        cotangents = _array(v).reshape(-1, function.num_observables)
-        found = function.vjp(_rows(values), cotangents, initial_state=initial)
-        return torch.as_tensor(found.reshape(values.shape), dtype=values.dtype, device=values.device)
+class _First(torch.autograd.Function):
+    """A first derivative, in a graph of its own, so that a second one is an error and not a missing term."""
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
@@ -60,6 +56,28 @@ class _Gradient(torch.autograd.Function):
     @staticmethod
     def jvp(ctx: Any, *_: Any) -> Any:
         raise RuntimeError("second derivatives of a circuit are not there: leave create_graph out, or detach the gradient")
+
+
+class _Jacobian(_First):
+    """[..., observables, parameters], without observables for one."""
+
+    @staticmethod
+    def forward(values: Any, function: CircuitFunction, initial: Any) -> Any:
+        found = function.jacobian(_rows(values), initial_state=initial)
+        return torch.as_tensor(found.reshape((*values.shape[:-1], *found.shape[1:])), dtype=values.dtype, device=values.device)
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, values: Any, function: CircuitFunction, initial: Any) -> Any:
+        values = _in_front(values, in_dims[0], info.batch_size)
+        return _Jacobian.apply(values, function, _again(initial, values, info.batch_size)), 0
+
+
+class _Gradient(_First):
+    @staticmethod
+    def forward(values: Any, v: Any, function: CircuitFunction, initial: Any) -> Any:
+        cotangents = _array(v).reshape(-1, function.num_observables)
+        found = function.vjp(_rows(values), cotangents, initial_state=initial)
+        return torch.as_tensor(found.reshape(values.shape), dtype=values.dtype, device=values.device)
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, values: Any, v: Any, function: CircuitFunction, initial: Any) -> Any:
@@ -107,8 +125,9 @@ def _states(initial):
 def function(compiled: CircuitFunction) -> Callable[..., Any]:
     """Expectations of a compiled circuit as a differentiable function of a tensor of values: [..., P] to [..., M] (without M
     for one observable), any number of sets at a time. The backward pass is one run whatever M. It goes under torch.func's grad,
-    vjp, jacrev and vmap. With ``initial_state=`` it starts from a state
-    [2^n], or from one for each set [B, 2^n] (of values [P] as well), by whose amplitudes it is not differentiated."""
+    vjp, jacrev and vmap, and under jvp and jacfwd, which take a backward run for each observable. With ``initial_state=`` it
+    starts from a state [2^n], or from one for each set [B, 2^n] (of values [P] as well), by whose amplitudes it is not
+    differentiated."""
     def expectation(values: Any, initial_state: Any = None) -> Any:
         states, values = _states(initial_state), _real(values)
         if states is not None and np.ndim(states) == 2 and values.ndim == 1:

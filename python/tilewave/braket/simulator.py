@@ -29,7 +29,7 @@ from braket.task_result import GateModelTaskResult, ResultTypeValue
 from .. import _core
 from ..observables import NO_TERMS, Terms, mask_words
 from ..programs import Program
-from ..runs import _count, how_of
+from ..runs import _count, how_of, means_of
 from .convert import Converter, NeedsValues, SymbolicPhase, terms_of
 from .convert import Terms as Letters
 from .gradients import GradientRequest, is_gradient, read_gradient
@@ -113,8 +113,9 @@ class TilewaveSimulation(Simulation):
         self._amplitudes: Optional[np.ndarray] = None
         self._operations: list[Operation] = []
         self._has_reset = False
-        # where memory holds no state of so many qubits, shots are drawn as the engine can: of Clifford circuits
-        self._has_state = not shots or qubit_count <= _MOST_SURE_QUBITS or qubit_count <= _core._most_qubits(how[0])
+        # where memory holds no state of so many qubits, shots and expectations are those that the engine can find: of Clifford
+        # circuits
+        self._has_state = qubit_count <= _MOST_SURE_QUBITS or qubit_count <= _core._most_qubits(how[0])
         self._circuit: Any = None
 
     def begin(self, circuit: Any) -> None:
@@ -193,6 +194,8 @@ class TilewaveSimulation(Simulation):
         terms = np.ones(len(x)), x, z
         if self._has_reset:
             means = _core._exact_expectations(self._converted(self._operations), terms, *self._how)
+        elif self._circuit is not None and not self._has_state:
+            means = means_of(self._circuit, terms, self._how)
         else:
             self._need_one_state()
             means = self._state._expectations(terms)

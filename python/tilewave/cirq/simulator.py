@@ -16,7 +16,7 @@ from ..functions import bits_of
 from ..observables import NO_TERMS, Terms, mask_words
 from ..one_shot import OneShot
 from ..programs import Program, Rows, how_side_by_side
-from ..runs import _count, how_of, initial_of, is_gpu
+from ..runs import _count, how_of, initial_of, is_gpu, means_of
 from .convert import Converter, NeedsValues
 
 _MOST_FUNCTION_QUBITS = 18  # beyond, bound circuits run about as fast, and a GPU may suit them
@@ -292,7 +292,8 @@ class TilewaveSimulator(cirq.SimulatesSamples, cirq.SimulatesAmplitudes,
     def _records_of(self, converter, bits):
         records = {}
         for key, several in converter.keys.items():
-            record = np.empty((len(bits), len(several), len(several[0].bits)), np.uint8)
+            # as of Cirq, so that 1 - 2 * record is -1 for a one
+            record = np.empty((len(bits), len(several), len(several[0].bits)), np.int8)
             for k, m in enumerate(several):
                 record[:, k] = bits[:, m.bits] ^ np.array(m.inverted, np.uint8)
                 for indices, matrix in m.confusion.items():
@@ -446,8 +447,7 @@ class TilewaveSimulator(cirq.SimulatesSamples, cirq.SimulatesAmplitudes,
                 circuit = converted.program(converter).at(values)
                 means = self._noisy_means(circuit, asked.terms, initial)
             else:
-                means = _core.State(converted.program(converter).at(values), *self._how, None, "auto",
-                                    initial)._expectations(asked.terms)
+                means = means_of(converted.program(converter).at(values), asked.terms, self._how, initial=initial)
             yield asked.sums(means)
 
     def _sweep_of_function(self, converted, params, asked, initial, how):

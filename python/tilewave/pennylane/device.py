@@ -12,6 +12,7 @@ from pennylane.devices import Device, ExecutionConfig
 from pennylane.devices.modifiers import simulator_tracking, single_tape_support
 from pennylane.devices.preprocess import (decompose, device_resolve_dynamic_wires, validate_device_wires,
                                           validate_measurements)
+from pennylane.devices.qubit import apply_operation
 from pennylane.exceptions import DeviceError
 from pennylane.math import Interface
 from pennylane.measurements import (ExpectationMP, MutualInfoMP, PurityMP, SampleMeasurement, StateMeasurement, StateMP, VarianceMP,
@@ -27,15 +28,17 @@ from .._types import Effort, Precision
 from ..circuits import Circuit
 from ..functions import bits_of
 from ..observables import NO_TERMS
-from ..runs import _count, how_of, initial_of, is_gpu, seed_of
+from ..runs import _count, how_of, initial_of, is_gpu, means_of, seed_of
 from . import gates
 from .analytic import measure_exactly
 from .measured import measure_branches
-from .gradients import MOST_FORWARD_QUBITS, Derivatives, asks_probabilities, is_differentiable, need_adjoint, why_not
+from .followed import framework_of, is_followed, is_jit, is_vmapped, is_wrapped
+from .gradients import (MOST_FORWARD_QUBITS, Derivatives, asks_probabilities, is_differentiable, is_followable, is_free_matrix,
+                        need_adjoint, why_not)
 from .observables import KnownObservables, sentence_of
 from ..programs import Programs, Rows, how_side_by_side
 from .shots import ShotPlan, accepts_shots, is_shadow, without_shots
-from .traced import Answers, answers_in_jax, in_jax, is_jax, is_jit, is_traced, is_vmapped, need_traced, why_not_traced
+from .traced import Answers, need_traced, why_not_traced
 
 _MOST_SURE_QUBITS = 24  # whose state fits memory
 _OPTIONS = ("precision", "device", "threads", "effort")
@@ -155,7 +158,7 @@ class TilewaveQubit(Device):
         if config.gradient_method in ("best", "device", "adjoint") and self.supports_derivatives(config, circuit):
             # QNodes say device_vjp=False where nobody chose: a Jacobian would be computed for a vector's product with it
             changes.update(gradient_method="adjoint", use_device_gradient=True, use_device_jacobian_product=True)
-            if config.interface in (Interface.JAX, Interface.JAX_JIT):  # the device takes what is traced
+            if config.interface in (Interface.JAX, Interface.JAX_JIT, Interface.TORCH):  # the device takes what these follow
                 changes.update(gradient_method="backprop", use_device_gradient=False, use_device_jacobian_product=False)
         else:
             changes.update(use_device_gradient=False, use_device_jacobian_product=False)
@@ -164,6 +167,11 @@ class TilewaveQubit(Device):
                 raise DeviceError("jax.vmap of this circuit is not supported by " + self.name + ", as it has shots, measures in the "
                                   "middle or is differentiated by another method than 'adjoint': give it a batch of parameters, or put "
                                   "jax.jit around the vmap")
+            if config.gradient_method != "backprop" and circuit is not None and any(
+                    is_wrapped(value) for value in circuit.get_parameters(trainable_only=False)):
+                raise DeviceError("torch.func transforms no circuit that has shots, measures in the middle or is differentiated by another "
+                                  "method than 'adjoint': use backward() or torch.autograd.functional, and give the QNode a batch of "
+                                  "parameters in the place of a vmap")
             if config.gradient_method is qml.gradients.param_shift and circuit is not None and any(
                     type(mp) in _NOT_LINEAR for mp in circuit.measurements):
                 changes["gradient_method"] = _no_parameter_shift
@@ -195,8 +203,9 @@ class TilewaveQubit(Device):
         pipeline.add_transform(decompose, stopping_condition=_is_native_gate if deferred else _is_native,
                                skip_initial_state_prep=True, device_wires=self.wires, target_gates=gate_set, name=self.name)
         if config.gradient_method in ("adjoint", "backprop"):
-            pipeline.add_transform(decompose, stopping_condition=is_differentiable, skip_initial_state_prep=False,
-                                   device_wires=self.wires, target_gates=gate_set, name="adjoint + " + self.name)
+            stays = is_followable if config.gradient_method == "backprop" else is_differentiable
+            pipeline.add_transform(decompose, stopping_condition=stays, skip_initial_state_prep=False, device_wires=self.wires,
+                                   target_gates=gate_set, name="adjoint + " + self.name)
         pipeline.add_transform(device_resolve_dynamic_wires, wires=self.wires, allow_resets=not deferred)
         pipeline.add_transform(validate_device_wires, self.wires, name=self.name)
         pipeline.add_transform(validate_measurements, analytic_measurements=_accepts_analytic,
@@ -218,9 +227,10 @@ class TilewaveQubit(Device):
                 return False
         if circuit is None:
             return True
-        if is_jax(execution_config, circuit):
-            return why_not_traced(circuit, is_jit()) is None
-        return why_not(circuit) is None
+        framework = framework_of(execution_config, circuit)
+        if framework is None:
+            return why_not(circuit) is None
+        return why_not_traced(circuit, framework == "jax" and is_jit()) is None
 
     def supports_vjp(self, execution_config: Optional[ExecutionConfig] = None,
                      circuit: Optional[QuantumScript] = None) -> bool:
@@ -228,16 +238,34 @@ class TilewaveQubit(Device):
 
     # --- running
 
-    def _run_of(self, tape, config):
+    def _followed_results(self, tape, config, labels=None):
+        """The answers as a framework follows them. Where it follows the entries of a matrix, the circuit is run up to there, the
+        matrix multiplied by the framework, and the rest run from the state that comes of it."""
+        is_torch = config.interface == Interface.TORCH
+        at = next((k for k, op in enumerate(tape.operations) if is_free_matrix(op)), None)
+        if at is None:
+            return self._run_of(tape, config, labels).followed_results(is_torch)
+        labels = _wire_order(self.wires, tape) if labels is None else labels
+        first = QuantumScript(tape.operations[:at], [StateMP()])
+        state = self._run_of(first, config, labels).followed_results(is_torch)
+        is_batch, sides = first.batch_size is not None, (2,) * len(labels)
+        own = tape.operations[at].map_wires({label: k for k, label in enumerate(labels)})
+        state = apply_operation(own, qml.math.reshape(state, (-1, *sides) if is_batch else sides), is_state_batched=is_batch)
+        is_batch = is_batch or own.batch_size is not None
+        start = qml.StatePrep(qml.math.reshape(state, (-1, 2**len(labels)) if is_batch else (-1,)), labels, validate_norm=False)
+        rest = tape.copy(operations=[start, *tape.operations[at + 1:]])
+        return self._followed_results(rest, config, labels)
+
+    def _run_of(self, tape, config, labels=None):
         options = {**dict(zip(_OPTIONS, (*self._how, self._effort))), **config.device_options}
         how = how_of(options["precision"], options["device"], options["threads"])
-        return _Run(self, tape, how, options["effort"], config.mcm_config.postselect_mode)
+        return _Run(self, tape, how, options["effort"], config.mcm_config.postselect_mode, labels)
 
     def execute(self, circuits: Union[QuantumScript, Sequence[QuantumScript]],
                 execution_config: Optional[ExecutionConfig] = None) -> Any:
         config = execution_config or ExecutionConfig()
         if config.gradient_method == "backprop":
-            return tuple(self._run_of(tape, config).traced_results() for tape in circuits)
+            return tuple(self._followed_results(tape, config) for tape in circuits)
         return tuple(self._run_of(tape, config).results() for tape in circuits)
 
     def compute_derivatives(self, circuits: Union[QuantumScript, Sequence[QuantumScript]],
@@ -273,9 +301,9 @@ class TilewaveQubit(Device):
 class _Run:
     """One tape on the engine."""
 
-    def __init__(self, device, tape, how, effort, postselect_mode):
+    def __init__(self, device, tape, how, effort, postselect_mode, labels=None):
         self.device, self.tape, self.how, self.effort, self.mode = device, tape, how, effort, postselect_mode
-        labels = _wire_order(device.wires, tape)
+        labels = _wire_order(device.wires, tape) if labels is None else labels
         self.wires = {wire: len(labels) - 1 - k for k, wire in enumerate(labels)}
         self.rows = Rows(max(1, len(labels)))  # a circuit without wires has its phase
         self.initial, self.clbits = None, {}
@@ -287,9 +315,12 @@ class _Run:
         operations = self.tape.operations
         if operations and isinstance(operations[0], StatePrepBase) and operations[0].name != "BasisState":
             batch = operations[0].batch_size
-            vectors = np.reshape(qml.math.toarray(operations[0].state_vector(wire_order=list(wires))),
-                                 (-1,) if batch is None else (batch, -1))
-            self.initial = initial_of(vectors) if batch is None else np.stack([initial_of(vector) for vector in vectors])
+            vectors = qml.math.reshape(operations[0].state_vector(wire_order=list(wires)), (-1,) if batch is None else (batch, -1))
+            if is_followed(vectors):
+                self.initial = vectors
+            else:
+                vectors = qml.math.toarray(vectors)
+                self.initial = initial_of(vectors) if batch is None else np.stack([initial_of(vector) for vector in vectors])
             self.numbers += [np.nan] * len(operations[0].data)
             operations = operations[1:]
         at = len(self.numbers)
@@ -320,7 +351,7 @@ class _Run:
             for value in data:
                 if not plain:
                     self.numbers.append(np.nan)
-                elif is_traced(value):
+                elif is_followed(value):
                     self.numbers.append(value)
                 else:
                     self.numbers.append(np.asarray(value if isinstance(value, (float, int)) else qml.math.toarray(value), float))
@@ -363,24 +394,33 @@ class _Run:
         return self.device._programs.of(self.rows).function(tuple(known.key for known in found),
                                                             [known.terms[0] for known in found], how)
 
-    def traced_results(self):
-        """The answers as JAX's arrays, of numbers that may be traced."""
-        if not any(is_traced(value) for value in (*self.numbers, *self.tape.get_parameters(trainable_only=False))):
-            return in_jax(self.results())
+    def followed_results(self, is_torch):
+        """The answers as tensors of PyTorch or arrays of JAX, of numbers that these may follow."""
+        everything = (*self.numbers, *self.tape.get_parameters(trainable_only=False))
+        if is_torch:
+            from .in_torch import answers_in_torch, as_tensors, device_of
+        else:
+            from .in_jax import answers_in_jax, as_arrays
+        if not any(is_followed(value) for value in everything):
+            return as_tensors(self.results(), device_of(everything)) if is_torch else as_arrays(self.results())
         how = self.how if is_gpu(self.how[1]) else (self.how[0], "cpu", self.how[2])
         if not self.rows.keeps_norm:
             raise DeviceError("derivatives of a circuit with projectors are not supported: use diff_method='parameter-shift'")
         program = self.device._programs.of(self.rows)
         answers = Answers(self.tape.measurements, self.wires,
                           lambda obs, is_variance: self.device._known.find(obs, is_variance, self.wires, len(self.wires)),
-                          lambda key, terms: program.function(key, terms, how))
-        return answers_in_jax(answers, self.numbers, self.tape.batch_size, self.initial)
+                          lambda key, terms: program.function(key, terms, how),
+                          lambda row, start: _core.State(program.at(row), *self.how, None, self.effort, start),
+                          is_followed(self.initial))
+        return (answers_in_torch if is_torch else answers_in_jax)(answers, self.numbers, self.tape.batch_size, self.initial)
 
     def derivatives(self):
         function = self.function(wants_derivatives=True)
         if function is None:
             raise DeviceError("adjoint derivatives are of expectation values of Pauli sums, or of probabilities")
-        return Derivatives(self.tape, function, self.table(), self.tape.batch_size, self.wires, self.initial)
+        terms = [self.device._known.find(mp.obs, False, self.wires, len(self.wires)).terms[0] for mp in self.tape.measurements
+                 if mp.obs is not None]
+        return Derivatives(self.tape, function, self.table(), self.tape.batch_size, self.wires, self.initial, terms)
 
     def metric_tensor(self):
         """Of the trainable parameters, whatever is measured."""
@@ -406,6 +446,8 @@ class _Run:
                 answers = [np.float64(v) for v in values[0]] if batch is None else list(values.T)
                 return tuple(answers) if len(answers) > 1 else answers[0]
             answers = self._side_by_side()
+            if answers is None and self._has_no_state():
+                answers = self._means_without_state()
             if answers is None:
                 answers = [measure_exactly(self.state(circuit, k), self.tape.measurements, self.wires, self.rows.keeps_norm,
                                            self.device._known) for k, circuit in enumerate(self.circuits())]
@@ -417,6 +459,24 @@ class _Run:
 
     def state(self, circuit, member=0):
         return _core.State(circuit, *self.how, None, self.effort, self._start_of(member))
+
+    def _means_without_state(self):
+        """Expectation values and variances of Pauli sums as the engine can find them without a state: of Clifford circuits. None
+        where something else is asked."""
+        known = [self.device._known.find(mp.obs, type(mp) is VarianceMP, self.wires, len(self.wires))
+                 if mp.obs is not None and mp.mv is None and type(mp) in (ExpectationMP, VarianceMP) else None
+                 for mp in self.tape.measurements]
+        if None in known:
+            return None
+        parts = [part for found in known for part in found.terms]
+        ends = np.cumsum([len(part[0]) for part in parts])
+        together = tuple(np.concatenate([part[k] for part in parts]) for k in range(3))
+        rows = []
+        for circuit in self.circuits():
+            values = together[0] * means_of(circuit, (np.ones(len(together[0])), *together[1:]), self.how)
+            sums = iter([part.sum() for part in np.split(values, ends[:-1])])
+            rows.append([next(sums) - next(sums) ** 2 if type(mp) is VarianceMP else next(sums) for mp in self.tape.measurements])
+        return rows[0] if self.tape.batch_size is None else [np.array(column) for column in zip(*rows)]
 
     # --- members of a batch side by side
 

@@ -15,7 +15,9 @@ from pennylane.ops import Conditional, MidMeasure
 
 from ..programs import Function, Start
 from . import gates
-from .observables import sentence_of
+from ..observables import Terms
+from .followed import is_followed, may_vary
+from .observables import sentence_of, with_terms
 
 # Up to so many qubits a compiled function also answers forward: it plans nothing anew, which takes 0.1 to 1 ms a set of
 # values. Beyond, bound circuits run about as fast (one core of an AMD EPYC, 2026-11-26: 2.6 and 3.4 ms at 18 qubits, 16 and
@@ -55,10 +57,27 @@ def why_no_gates(tape: Any) -> Optional[str]:
 def is_differentiable(op: Any) -> bool:
     """Whether an operation is taken as it is where derivatives are asked for."""
     if isinstance(op, StatePrepBase):  # the first one is a state to begin in
-        return not any(qml.math.requires_grad(value) for value in op.data)
+        return is_amplitudes(op) or not any(may_vary(value) for value in op.data)
     if not gates.is_native(op, allows_measurements=False) or op.name == "Projector":
         return False
-    return gates.angles_only(op) or not any(qml.math.requires_grad(value) for value in op.data)
+    return gates.angles_only(op) or not any(may_vary(value) for value in op.data)
+
+
+def is_free_matrix(op: Any) -> bool:
+    """Whether an operation is a matrix on several wires whose entries a framework follows, which has no decomposition into gates
+    that all of them differentiate."""
+    return (op.name in ("QubitUnitary", "ControlledQubitUnitary", "BlockEncode") and len(op.wires) > 1
+            and any(is_followed(value) for value in op.data))
+
+
+def is_followable(op: Any) -> bool:
+    """Whether an operation is taken as it is where a framework follows numbers."""
+    return is_free_matrix(op) or is_differentiable(op)
+
+
+def is_amplitudes(op: Any) -> bool:
+    """Whether the data of an operation are amplitudes to begin in."""
+    return op.name in ("StatePrep", "AmplitudeEmbedding")
 
 
 @qml.transform
@@ -94,8 +113,9 @@ class Derivatives:
     """Of one tape: its function, its numbers as float64[sets, numbers], and where its trainable parameters are."""
 
     def __init__(self, tape: Any, function: Function, table: NDArray[np.float64], batch: Optional[int], wires: Any,
-                 initial: Start) -> None:
+                 initial: Start, terms: Sequence[Terms] = ()) -> None:
         self.tape, self.function, self.table, self.batch, self.initial = tape, function, table, batch, initial
+        self.terms, self.wires = terms, list(wires)
         self.outcomes = None
         if not function.num_observables and tape.measurements:
             self.outcomes = [outcomes_of([wires[wire] for wire in (mp.wires or wires)][::-1], len(wires))
@@ -106,12 +126,14 @@ class Derivatives:
             if k >= len(data):
                 raise DeviceError("the coefficients of an observable are trainable: use parameter-shift")
         plain = [gates.angles_only(op) and not isinstance(op, StatePrepBase) for op in tape.operations for _ in op.data]
+        self.by_start = bool(data) and 0 in tape.trainable_params and is_amplitudes(tape.operations[0])
         for k in tape.trainable_params:
-            if not plain[k]:
+            if not plain[k] and not (k == 0 and self.by_start):
                 raise DeviceError("a trainable parameter is an entry of a matrix or a state: use parameter-shift")
 
     def jacobian(self) -> Any:
         """As compute_derivatives gives it."""
+        self._need_angles()
         if self.outcomes is not None:
             return self._jacobian_of_probabilities()
         count, sets = self.function.num_observables, len(self.table)
@@ -124,8 +146,13 @@ class Derivatives:
 
     def metric_tensor(self) -> NDArray[np.float64]:
         """[trainable, trainable], of one set."""
+        self._need_angles()
         which = list(self.tape.trainable_params)
         return self.function.metric_tensor(self.table, self.initial)[0][np.ix_(which, which)]
+
+    def _need_angles(self):
+        if self.by_start:
+            raise DeviceError("amplitudes to begin in are trainable: ask for a vector-Jacobian product, or use parameter-shift")
 
     def _jacobian_of_probabilities(self):
         if self.batch is not None:
@@ -159,7 +186,11 @@ class Derivatives:
                                                                if self.batch is not None else (len(self.outcomes[0]),)))
         many = weights.ndim > (2 if self.batch is not None else 1)
         rows = weights.reshape(-1, len(self.outcomes[0]))
-        return self._of_probabilities(np.tile(self.table, (len(rows) // sets, 1)), rows), many
+        table = np.tile(self.table, (len(rows) // sets, 1))
+        if self.by_start:
+            states = self.function.states(table, self._starts(_again, len(rows) // sets))
+            self._keep_by_start(table, 2 * rows * states)
+        return self._of_probabilities(table, rows), many
 
     def _of_batch(self, column, k):
         """The derivatives of each set's value."""
@@ -183,13 +214,31 @@ class Derivatives:
             rows = v.reshape(-1, count)
             table = np.tile(self.table, (len(rows) // sets, 1))
         initial = self._starts(_again, len(table) // len(self.table))
+        if self.by_start:
+            states = self.function.states(table, initial)
+            self._keep_by_start(table, sum(2 * rows[:, m:m + 1] * with_terms(states, terms) for m, terms in enumerate(self.terms)))
         return self._summed(self.function.vjp(table, rows, initial=initial)[1], many)
+
+    def _keep_by_start(self, table, by_state):
+        """The derivatives by the amplitudes that sets begin in, from those by final ones, dL = Re(g dpsi), [rows, amplitudes]."""
+        op = self.tape.operations[0]
+        count = self.shapes[0][-1]
+        places = np.asarray(qml.StatePrep(np.arange(1, count + 1), op.wires, validate_norm=False).state_vector(wire_order=self.wires))
+        places = places.real.reshape(-1).astype(int)
+        own = np.empty((len(table), count), complex)
+        own[:, places[places > 0] - 1] = self.function.undone(table, by_state)[:, places > 0].conj()
+        self.of_start = own
 
     def _summed(self, gradient, many):
         """Of each trainable parameter: summed over the sets that share it."""
         gradient = gradient.reshape(-1, len(self.table), gradient.shape[1])  # [cotangents, sets, numbers]
         found = []
         for k in self.tape.trainable_params:
+            if k == 0 and self.by_start:
+                column = self.of_start.reshape(*gradient.shape[:2], -1)
+                column = column if len(self.shapes[0]) == 2 else column.sum(axis=1)
+                found.append(column if many else column[0])
+                continue
             column = gradient[:, :, k]
             shape = self.shapes[k]
             if self.batch is None or shape != (self.batch,):  # of all sets

@@ -45,6 +45,15 @@ def terms_of(sentence: PauliSentence, wires: dict[Any, int], num_qubits: int) ->
     return coefficients, mask_words(x, num_qubits), mask_words(z, num_qubits)
 
 
+def with_terms(states: Any, terms: Terms) -> Any:
+    """O psi for states [sets, 2^n] and the terms of O, strings P = i^(number of Y) X^x Z^z of at most 64 qubits."""
+    basis, total = np.arange(states.shape[1]), np.zeros(states.shape, complex)
+    for coefficient, x, z in zip(terms[0], *(np.reshape(masks, (len(terms[0]), -1))[:, 0] for masks in terms[1:])):
+        signs = 1 - 2 * (np.bitwise_count(basis & int(z)) & 1).astype(int)
+        total += coefficient * 1j ** (int(x) & int(z)).bit_count() * (signs * states)[:, basis ^ int(x)]
+    return total
+
+
 class Known:
     """The terms of <O>, or of <O^2> and of <O>, and a key that others of the same terms have."""
 

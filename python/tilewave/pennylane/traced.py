@@ -1,69 +1,31 @@
-"""Tapes whose numbers JAX traces: values and derivatives that go under any nest of vmap, grad, jacobian and jit.
+"""Tapes whose numbers JAX or PyTorch follows: what they measure as functions of all numbers of their gates at a time.
 
-PennyLane's own callbacks give a device the numbers of all levels of vmap as arrays whose leading axes do not say which level
-they are of. Here JAX keeps them: one callback takes the numbers of all gates, [..., numbers], and answers with [..., answer].
-Eagerly, and where the state is asked for, derivatives are vector-Jacobian products, one backward run whatever is measured; under
-jit they are Jacobians, which forward-mode transformations take as well. What the engine does not answer itself PennyLane takes
-from the state, with JAX.
+PennyLane's own callbacks give a device the numbers of all levels of a vmap as arrays whose leading axes do not say which level
+they are of, and do not go under torch.func at all. Here one function takes the numbers of all gates, [..., numbers], and answers
+with [..., answer]; `in_jax.py` and `in_torch.py` say to either framework what that function and its derivatives are. What the
+engine does not answer itself PennyLane takes from the state, with the framework.
 """
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any, Optional
+from typing import Any, NamedTuple, Optional
 
 import numpy as np
 import pennylane as qml
 from numpy.typing import NDArray
 from pennylane.devices.qubit import measure as measure_amplitudes
 from pennylane.exceptions import DeviceError
-from pennylane.math import Interface
 from pennylane.measurements import ExpectationMP, ProbabilityMP, StateMeasurement, StateMP, VarianceMP
+from pennylane.pauli import PauliSentence
 
 from ..programs import Function
 from .analytic import on_indices
-from .gradients import asks_probabilities, outcomes_of, why_no_gates
-from .observables import MOST_SQUARED_TERMS, Known, sentence_of
+from .followed import may_vary
+from .gradients import MOST_FORWARD_QUBITS, asks_probabilities, outcomes_of, why_no_gates
+from .observables import MOST_SQUARED_TERMS, Known, sentence_of, terms_of, with_terms
 
 _MOST_ROWS = 1 << 12  # of a Jacobian that are asked for at a time
-
-
-def is_jax(config: Any, circuit: Any) -> bool:
-    """Whether JAX is what the numbers of a circuit come from."""
-    if config is None or config.interface in (Interface.JAX, Interface.JAX_JIT):
-        return config is not None
-    if config.interface != Interface.AUTO or circuit is None:
-        return False
-    return bool(qml.math.get_interface(*circuit.get_parameters(trainable_only=False)) == "jax")
-
-
-def is_jit() -> bool:
-    """Whether JAX compiles what is run now."""
-    import jax.numpy as jnp
-    return bool(qml.math.is_abstract(jnp.zeros(())))
-
-
-def is_traced(value: Any) -> bool:
-    """Whether a number is one of JAX's that has no value yet, or several."""
-    if not type(value).__module__.startswith("jax"):
-        return False
-    import jax
-    return isinstance(value, jax.core.Tracer)
-
-
-def in_jax(answers: Any) -> Any:
-    """Answers as JAX's arrays."""
-    import jax.numpy as jnp
-    return tuple(jnp.asarray(value) for value in answers) if isinstance(answers, tuple) else jnp.asarray(answers)
-
-
-def is_vmapped(value: Any) -> bool:
-    """Whether a number is under a vmap."""
-    while is_traced(value):
-        if type(value).__name__ == "BatchTracer":
-            return True
-        value = getattr(value, "primal", None)
-    return False
 
 
 def why_not_traced(tape: Any, under_jit: bool) -> Optional[str]:
@@ -76,7 +38,7 @@ def why_not_traced(tape: Any, under_jit: bool) -> Optional[str]:
     others = [mp for mp in tape.measurements if not _is_native(mp)]
     # what is linear in the density matrix has the parameter-shift rule, which forward-mode transformations take under jit
     if under_jit and others and all(type(mp) in (ExpectationMP, ProbabilityMP) for mp in others):
-        return f"{others[0]} is no expectation value of a sum of Pauli strings without trainable coefficients"
+        return f"{others[0]} is no expectation value of a sum of Pauli strings"
     return why_no_gates(tape)
 
 
@@ -84,10 +46,25 @@ def _is_native(mp):
     """Whether the engine answers, rather than PennyLane from the state."""
     if asks_probabilities(mp) or type(mp) is StateMP:
         return True
-    if type(mp) not in (ExpectationMP, VarianceMP) or any(qml.math.requires_grad(value) for value in mp.obs.data):
+    if type(mp) not in (ExpectationMP, VarianceMP):
         return False
     sentence = sentence_of(mp.obs)
-    return bool(sentence) and (type(mp) is ExpectationMP or len(sentence) <= MOST_SQUARED_TERMS)
+    return bool(sentence) and (type(mp) is ExpectationMP or (len(sentence) <= MOST_SQUARED_TERMS and not _varies(mp)))
+
+
+def _varies(mp):
+    """Whether the coefficients of an observable are followed."""
+    return any(may_vary(value) for value in mp.obs.data)
+
+
+class Combination:
+    """A sum of the answers of parts that follow each other, with coefficients that a framework follows."""
+
+    def __init__(self, coefficients: Sequence[Any]) -> None:
+        self.coefficients = coefficients
+
+    def of(self, parts: Sequence[Any]) -> Any:
+        return sum(qml.math.real(c) * part for c, part in zip(self.coefficients, parts))
 
 
 @qml.transform
@@ -101,10 +78,12 @@ def need_traced(tape, under_jit):
 
 class Answers:
     """What a tape measures, as functions of sets of numbers: `parts`, what the engine answers, and `places`, for each
-    measurement the number of its part, and itself where PennyLane answers it from the state that the part is."""
+    measurement the number of its part, and what is made of it: itself where PennyLane answers it from the state that the part
+    is, a Combination of it and those that follow, or None."""
 
     def __init__(self, measurements: Sequence[Any], wires: dict[Any, int], find: Callable[[Any, bool], Known],
-                 function: Callable[[Any, Sequence[Any]], Function]) -> None:
+                 function: Callable[[Any, Sequence[Any]], Function], state_of: Callable[[Any, Any], Any],
+                 follows_start: bool = False) -> None:
         self.parts: list[tuple[str, Any]] = []  # what is asked, and of what
         self.places: list[tuple[int, Any]] = []
         self.shapes: list[tuple[int, ...]] = []
@@ -125,19 +104,42 @@ class Answers:
                 qubits = [wires[wire] for wire in (mp.wires or wires)][::-1]
                 self.parts.append(("probabilities", qubits))
                 self.shapes.append((2 ** len(qubits),))
+            elif _varies(mp):
+                sentence = sentence_of(mp.obs)
+                self.places[-1] = len(self.parts), Combination(list(sentence.values()))
+                for word in sentence:
+                    self.parts.append(("mean", len(terms)))
+                    self.shapes.append(())
+                    terms.append(terms_of(PauliSentence({word: 1.0}), wires, len(wires)))
             else:
                 known = find(mp.obs, type(mp) is VarianceMP)
                 self.parts.append(("variance" if type(mp) is VarianceMP else "mean", len(terms)))
                 self.shapes.append(())
                 terms += known.terms
-        self.num_terms = len(terms)
+        self.terms, self.num_terms, self.state_of = terms, len(terms), state_of
         key = tuple(part.tobytes() for each in terms for part in each)
         self.means = function(key, terms) if terms else None
-        self.bare = function((), []) if len(terms) == 0 or any(kind in ("state", "probabilities") for kind, _ in self.parts) \
-            else None
+        is_bare = follows_start or len(terms) == 0 or any(kind in ("state", "probabilities") for kind, _ in self.parts)
+        self.bare = function((), []) if is_bare else None
+
+    def finish(self, parts: Sequence[Any], batch: Optional[int]) -> Any:
+        """What a tape gives, made of a framework's arrays [..., answer] of the parts."""
+        found, own = [], () if batch is None else (batch,)
+        for at, made in self.places:
+            if made is None:
+                found.append(parts[at])
+            elif isinstance(made, Combination):
+                found.append(made.of(parts[at:]))
+            else:
+                found.append(measure_amplitudes(made, parts[at].reshape(own + (2,) * self.num_wires), bool(own)))
+        return tuple(found) if len(found) > 1 else found[0]
 
     def values(self, table: NDArray[np.float64], initial: Any) -> list[Any]:
         """Of each measurement, [sets, ...]."""
+        if self.num_wires > MOST_FORWARD_QUBITS:
+            rows = [self._of_state(self.state_of(row, initial if initial is None or initial.ndim == 1 else initial[k]))
+                    for k, row in enumerate(table)]
+            return [np.stack(column) for column in zip(*rows)]
         means = self.means.expectations(table, initial) if self.means else None
         found = []
         for kind, of in self.parts:
@@ -151,28 +153,69 @@ class Answers:
                 found.append(self.bare.states(table, initial))
         return found
 
+    def _of_state(self, state):
+        """Of each measurement, [...], of one state."""
+        if self.terms:
+            coefficients, x, z = (np.concatenate(part) for part in zip(*self.terms))
+            values = coefficients * state._expectations((np.ones(len(coefficients)), x, z))
+            means = [part.sum() for part in np.split(values, np.cumsum([len(part[0]) for part in self.terms])[:-1])]
+        found: list[Any] = []
+        for kind, of in self.parts:
+            if kind == "mean":
+                found.append(means[of])
+            elif kind == "variance":
+                found.append(means[of] - means[of + 1] ** 2)
+            elif kind == "probabilities":
+                found.append(state.probabilities(of))
+            else:
+                found.append(None)
+        if any(kind == "state" for kind, _ in self.parts):
+            amplitudes = state.take()
+            found = [amplitudes if kind == "state" else value for value, (kind, _) in zip(found, self.parts)]
+        return found
+
     def vjp(self, table: NDArray[np.float64], cotangents: Sequence[Any], initial: Any) -> NDArray[np.float64]:
         """The derivatives [sets, numbers] of the sum of Re(cotangent answer), cotangents [sets, ...]."""
         gradient = np.zeros(table.shape)
         if self.means:
-            weights = np.zeros((len(table), self.num_terms))
-            if any(kind == "variance" for kind, _ in self.parts):
-                means = self.means.expectations(table, initial)
-            for (kind, of), v in zip(self.parts, cotangents):
-                if kind in ("mean", "variance"):
-                    weights[:, of] += v
-                if kind == "variance":
-                    weights[:, of + 1] -= 2 * means[:, of + 1] * v
-            gradient += self.means.vjp(table, weights, initial=initial)[1]
+            gradient += self.means.vjp(table, self._weights(table, cotangents, initial), initial=initial)[1]
         if any(kind in ("state", "probabilities") for kind, _ in self.parts):
-            states, by_state = self.bare.states(table, initial), 0
-            for (kind, of), v in zip(self.parts, cotangents):
-                if kind == "probabilities":
-                    by_state = by_state + 2 * v[:, outcomes_of(of, self.num_wires)] * states
-                elif kind == "state":
-                    by_state = by_state + np.conj(v)
-            gradient += self.bare.state_vjp(table, by_state, initial)
+            gradient += self.bare.state_vjp(table, self._by_state(table, cotangents, initial), initial)
         return gradient
+
+    def initial_vjp(self, table: NDArray[np.float64], cotangents: Sequence[Any], initial: Any) -> NDArray[np.complex128]:
+        """The derivatives h [sets, 2^n] by the amplitudes that each set begins in: the sum of Re(cotangent answer) changes by
+        Re sum_x conj(h_x) dpsi_x."""
+        by_state = self._by_state(table, cotangents, initial)
+        if self.means:
+            weights, states = self._weights(table, cotangents, initial), self.bare.states(table, initial)
+            for k, terms in enumerate(self.terms):
+                by_state = by_state + 2 * weights[:, k:k + 1] * with_terms(states, terms)
+        return self.bare.undone(table, by_state)
+
+    def _weights(self, table, cotangents, initial):
+        """Of the engine's means, [sets, means]."""
+        weights = np.zeros((len(table), self.num_terms))
+        if any(kind == "variance" for kind, _ in self.parts):
+            means = self.means.expectations(table, initial)
+        for (kind, of), v in zip(self.parts, cotangents):
+            if kind in ("mean", "variance"):
+                weights[:, of] += v
+            if kind == "variance":
+                weights[:, of + 1] -= 2 * means[:, of + 1] * v
+        return weights
+
+    def _by_state(self, table, cotangents, initial):
+        """Derivatives [sets, 2^n] by final amplitudes, of what is no mean."""
+        by_state = np.zeros((len(table), 2**self.num_wires), complex)
+        if any(kind == "probabilities" for kind, _ in self.parts):
+            states = self.bare.states(table, initial)
+        for (kind, of), v in zip(self.parts, cotangents):
+            if kind == "probabilities":
+                by_state += 2 * v[:, outcomes_of(of, self.num_wires)] * states
+            elif kind == "state":
+                by_state += np.conj(v)
+        return by_state
 
     def jacobians(self, table: NDArray[np.float64], initial: Any) -> list[Any]:
         """Of each measurement, [sets, ..., numbers]."""
@@ -198,65 +241,61 @@ class Answers:
         return found
 
 
-def answers_in_jax(answers: Answers, numbers: Sequence[Any], batch: Optional[int], initial: Any) -> Any:
-    """The answers at numbers of gates, each a number or [batch] and some of them traced; arrays of JAX."""
-    import jax
-    import jax.numpy as jnp
+class Calls(NamedTuple):
+    """The answers and their derivatives for a table of numbers [..., numbers] that has any axes in front, as a framework calls
+    them; `initial` is None, a state [2^n] for all sets, or one for each, [batch, 2^n] or [..., 2^n], and `start` the same where
+    it is a constant."""
+    answers: Answers
+    real: Any
+    complex: Any
+    start: Any
 
-    real, own = jnp.result_type(float), () if batch is None else (batch,)
-    types = [jnp.result_type(complex) if kind == "state" else real for kind, _ in answers.parts]
-    columns = [jnp.broadcast_to(jnp.asarray(value, real), own) for value in numbers]
-    table = jnp.stack(columns, axis=-1) if columns else jnp.zeros((*own, 0), real)
+    @property
+    def types(self) -> list[Any]:
+        """Of each part."""
+        return [self.complex if kind == "state" else self.real for kind, _ in self.answers.parts]
 
-    def rows_of(table, lead):
-        """The sets of numbers, and the states they begin in."""
-        rows = np.broadcast_to(np.asarray(table, np.float64), lead + table.shape[-1:]).reshape(prod(lead), table.shape[-1])
-        if initial is None or initial.ndim == 1:
-            return rows, initial
-        return rows, np.broadcast_to(initial, (*lead[:-1], *initial.shape)).reshape(prod(lead), -1)
-
-    def values(table):
-        table, lead = np.asarray(table), table.shape[:-1]
+    def values(self, table: Any, initial: Any = None) -> tuple[Any, ...]:
+        """Of each part, [..., answer]."""
+        initial = self.start if initial is None else initial
+        lead = _lead(table, initial)
         return tuple(np.asarray(value, kind).reshape(lead + shape) for value, kind, shape
-                     in zip(answers.values(*rows_of(table, lead)), types, answers.shapes))
+                     in zip(self.answers.values(*_rows_of(table, lead, initial)), self.types, self.answers.shapes))
 
-    def vjp(table, cotangents):
-        table, cotangents = np.asarray(table), [np.asarray(v) for v in cotangents]
-        lead = np.broadcast_shapes(table.shape[:-1], *(v.shape[:v.ndim - len(shape)]
-                                                       for v, shape in zip(cotangents, answers.shapes)))
-        rows, starts = rows_of(table, lead)
-        many = [np.broadcast_to(v, lead + shape).reshape(prod(lead), *shape) for v, shape in zip(cotangents, answers.shapes)]
-        return np.asarray(answers.vjp(rows, many, starts), real).reshape(lead + table.shape[-1:])
+    def vjp(self, table: Any, cotangents: Sequence[Any], initial: Any = None) -> Any:
+        """[..., numbers], for cotangents [..., answer] of each part, which may have axes that the table has not."""
+        initial = self.start if initial is None else initial
+        shapes, cotangents = self.answers.shapes, [np.asarray(v) for v in cotangents]
+        lead = np.broadcast_shapes(_lead(table, initial), *(v.shape[:v.ndim - len(shape)] for v, shape in zip(cotangents, shapes)))
+        rows, starts = _rows_of(table, lead, initial)
+        many = [np.broadcast_to(v, lead + shape).reshape(prod(lead), *shape) for v, shape in zip(cotangents, shapes)]
+        return np.asarray(self.answers.vjp(rows, many, starts), self.real).reshape(lead + np.shape(table)[-1:])
 
-    def jacobians(table):
-        table, lead = np.asarray(table), table.shape[:-1]
-        return tuple(np.asarray(value, kind).reshape(lead + shape + table.shape[-1:]) for value, kind, shape
-                     in zip(answers.jacobians(*rows_of(table, lead)), types, answers.shapes))
+    def initial_vjp(self, table: Any, cotangents: Sequence[Any], initial: Any) -> Any:
+        """[..., 2^n], by the amplitudes that each set begins in: h of `Answers.initial_vjp`."""
+        shapes, cotangents = self.answers.shapes, [np.asarray(v) for v in cotangents]
+        lead = np.broadcast_shapes(_lead(table, initial),
+                                   *(v.shape[:v.ndim - len(shape)] for v, shape in zip(cotangents, shapes)))
+        rows, starts = _rows_of(table, lead, initial)
+        many = [np.broadcast_to(v, lead + shape).reshape(prod(lead), *shape) for v, shape in zip(cotangents, shapes)]
+        return np.asarray(self.answers.initial_vjp(rows, many, starts), self.complex).reshape(lead + np.shape(initial)[-1:])
 
-    def structure(lead, last=()):
-        return tuple(jax.ShapeDtypeStruct(lead + shape + last, kind) for shape, kind in zip(answers.shapes, types))
+    def jacobians(self, table: Any, initial: Any = None) -> tuple[Any, ...]:
+        """Of each part, [..., answer, numbers]."""
+        initial = self.start if initial is None else initial
+        lead, last = _lead(table, initial), np.shape(table)[-1:]
+        return tuple(np.asarray(value, kind).reshape(lead + shape + last) for value, kind, shape
+                     in zip(self.answers.jacobians(*_rows_of(table, lead, initial)), self.types, self.answers.shapes))
 
-    def called(table):
-        return jax.pure_callback(values, structure(table.shape[:-1]), table, vmap_method="expand_dims")
 
-    forward = is_jit() and not any(kind == "state" for kind, _ in answers.parts)
-    if forward:  # under jit
-        call = jax.custom_jvp(called)
+def _lead(table, initial):
+    """The axes of sets."""
+    return np.broadcast_shapes(np.shape(table)[:-1], () if initial is None or np.ndim(initial) == 1 else np.shape(initial)[:-1])
 
-        @call.defjvp
-        def forward_mode(primals, tangents):
-            (table,), (tangent,) = primals, tangents
-            rows = jax.pure_callback(jacobians, structure(table.shape[:-1], table.shape[-1:]), table, vmap_method="expand_dims")
-            spread = [jnp.expand_dims(tangent, tuple(range(len(own), len(own) + len(shape)))) for shape in answers.shapes]
-            return call(table), tuple((row * t).sum(axis=-1) for row, t in zip(rows, spread))
-    else:
-        call = jax.custom_vjp(called)
 
-        def backward(table, cotangents):
-            shape = jax.ShapeDtypeStruct(table.shape, table.dtype)
-            return (jax.pure_callback(vjp, shape, table, cotangents, vmap_method="expand_dims"),)
-        call.defvjp(lambda table: (call(table), table), backward)
-    parts = call(table)
-    found = tuple(parts[at] if mp is None else measure_amplitudes(mp, parts[at].reshape(own + (2,) * answers.num_wires), bool(own))
-                  for at, mp in answers.places)
-    return found if len(found) > 1 else found[0]
+def _rows_of(table, lead, initial):
+    """The sets of numbers, and the states they begin in."""
+    rows = np.broadcast_to(np.asarray(table, np.float64), lead + np.shape(table)[-1:]).reshape(prod(lead), np.shape(table)[-1])
+    if initial is None or initial.ndim == 1:
+        return rows, initial
+    return rows, np.broadcast_to(initial, lead + initial.shape[-1:]).reshape(prod(lead), -1)

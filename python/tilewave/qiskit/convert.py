@@ -287,6 +287,9 @@ class Converter(Flow):
         if op.name == "superop":
             from qiskit.quantum_info import Kraus, SuperOp
             return self.out._kraus("kraus", [np.ascontiguousarray(k) for k in Kraus(SuperOp(op.params[0])).data], qubits)
+        if op.name.startswith(("save_", "snapshot")) and type(op).__module__.startswith("qiskit_aer"):
+            raise ValueError(f"instruction '{op.name}' is an answer of Aer's, which a circuit here does not hold: leave it out, and ask "
+                             "tilewave.simulate(circuit) for the state, tilewave.run for probabilities, or an EstimatorV2")
         return self.matrix(op, qubits, clbits, bits)
 
     def matrix_of(self, op):

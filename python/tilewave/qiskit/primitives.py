@@ -21,7 +21,7 @@ from .._types import Device, Noise, Precision
 from ..noise import NoiseModel, check_parts
 from ..noise import noise_model as _noise_model
 from ..observables import NO_TERMS, mask_words, need_finite
-from ..runs import _bits_of, how_of
+from ..runs import _bits_of, how_of, means_of
 from .convert import from_qiskit
 from .jobs import TilewavePrimitiveJob
 from .template import bound_circuits
@@ -239,12 +239,13 @@ def measured_bits(circuit, shots, seed, how, noise=None):
 
 
 class EstimatorV2(_Primitive, BaseEstimatorV2):
-    """Expectations of observables. With precision 0 (the default) they are exact, also of circuits that measure or reset in
-    the middle, whose outcomes are walked through; otherwise normal noise of that standard deviation is added, as Qiskit's
-    reference estimator does, and circuits that measure in the middle are averaged over ceil(1 / precision^2) shots instead.
-    With a ``noise_model`` (Aer's, or what tilewave.noise_model takes) expectations are exact where a density matrix is the
-    cheaper engine, and otherwise means over ceil(1 / precision^2) trajectories (1000 for precision 0) with their standard
-    errors. ``options``: the arguments as a dictionary; the attribute of that name may be changed."""
+    """Expectations of observables. With precision 0 (the default) they are exact, also of circuits that measure or reset in the
+    middle, whose outcomes are walked through (measurements at the end are left out); otherwise normal noise of that
+    standard deviation is added, as Qiskit's reference estimator does, and circuits that measure in the middle are averaged
+    over ceil(1 / precision^2) shots instead. With a ``noise_model`` (Aer's, or what tilewave.noise_model takes)
+    expectations are exact where a density matrix is the cheaper engine, and otherwise means over ceil(1 / precision^2)
+    trajectories (1000 for precision 0) with their standard errors. ``options``: the arguments as a dictionary; the
+    attribute of that name may be changed."""
 
     def __init__(self, *, default_precision: float = 0.0, seed: _Rng = None, precision: Precision = "double",
                  device: Device = "auto", threads: int = 0, noise_model: Noise = None,
@@ -332,10 +333,16 @@ def _expectations(circuit, terms, precision, rng, how, noise):
     """<P> of every term, and the standard deviation of each for circuits that need shots."""
     is_noisy = noise is not None or circuit.is_noisy
     if not is_noisy and not circuit.is_dynamic:
-        return _core.State(circuit, *how, 0)._expectations(terms), 0.0
+        return means_of(circuit, terms, how), 0.0
     core = noise and noise._core
     if not precision and circuit.is_dynamic:
-        return _core._exact_expectations(circuit, terms, *how, core), 0.0
+        try:
+            return _core._exact_expectations(circuit, terms, *how, core), 0.0
+        except MemoryError as error:
+            if not is_noisy:
+                raise
+            raise MemoryError(f"{error}; precision 0 takes a density matrix of this circuit: give a precision above 0, which "
+                              "averages over trajectories") from error
     shots = _shots_for(precision) if precision else 0
     result = _core._run(circuit, shots, int(rng.integers(1 << 63)), *how, None, terms, False, False, False, False, core)
     if len(result.expectation_errors):

@@ -154,9 +154,9 @@ void bind_simulate(nb::module_& m) {
       "_exact_expectations",
       [](const PyCircuit& circuit, const Terms& terms, const std::string& precision,
          const std::string& device, int threads, const std::optional<PyNoise>& noise,
-         const InitialState& initial) {
+         const InitialState& initial, const std::string& effort) {
         Options options =
-            run_options(precision, device, threads, "auto", std::nullopt, span_of(initial));
+            run_options(precision, device, threads, effort, std::nullopt, span_of(initial));
         options.keeps_device_memory = false;
         options.observables = to_sum(terms);
         if (noise) options.noise = noise->model;
@@ -169,8 +169,9 @@ void bind_simulate(nb::module_& m) {
         return own_vector<double>(std::move(values));
       },
       "circuit"_a, "terms"_a, "precision"_a, "device"_a, "threads"_a, "noise"_a = nb::none(),
-      "initial_state"_a = nb::none(),
-      "Of a circuit that measures in the middle: every outcome with its probability.");
+      "initial_state"_a = nb::none(), "effort"_a = "auto",
+      "<P> of every term. Of a circuit that measures in the middle: every outcome with its "
+      "probability. Large Clifford circuits need no state.");
   m.def(
       "_most_qubits",
       [](const std::string& precision) {

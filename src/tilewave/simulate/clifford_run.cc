@@ -10,10 +10,13 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/circuit/clifford.h"
+#include "tilewave/runtime/memory.h"
 #include "tilewave/runtime/timer.h"
 #include "tilewave/simulate/branches.h"
 #include "tilewave/simulate/checkpoint/record_kind.h"
 #include "tilewave/simulate/classical_bits.h"
+#include "tilewave/simulate/collect.h"
+#include "tilewave/simulate/make_state.h"
 #include "tilewave/simulate/row_counts.h"
 #include "tilewave/stabilizer/near_clifford/program.h"
 #include "tilewave/stabilizer/sample/sampler.h"
@@ -329,6 +332,14 @@ void get_done(ByteReader& in, DoneShots& done, std::uint64_t shots, Result& resu
   std::copy(bits.begin(), bits.end(), result.shot_bits.begin());
 }
 
+CliffordProgram of_steered(std::shared_ptr<const SteeredClifford> steered) {
+  CliffordProgram clifford;
+  clifford.record_of.resize(steered->num_bits());
+  std::iota(clifford.record_of.begin(), clifford.record_of.end(), std::uint64_t{0});
+  clifford.steered = std::move(steered);
+  return clifford;
+}
+
 }  // namespace
 
 std::optional<CliffordProgram> to_clifford(const Program& program,
@@ -336,11 +347,9 @@ std::optional<CliffordProgram> to_clifford(const Program& program,
                                            std::string* why_not, const MagicLimits& limits) {
   auto clifford = Translator(program, readout, *why_not).run();
   if (!clifford && is_steered(program)) {
-    clifford.emplace().steered = SteeredClifford::make(program, readout, why_not);
-    if (!clifford->steered) return std::nullopt;
-    clifford->record_of.resize(clifford->steered->num_bits());
-    std::iota(clifford->record_of.begin(), clifford->record_of.end(), std::uint64_t{0});
-    return clifford;
+    auto steered = SteeredClifford::make(program, readout, why_not);
+    if (!steered) return std::nullopt;
+    return of_steered(std::move(steered));
   }
   if (!clifford) return clifford;
   const stabilizer::StabProgram lowered =
@@ -387,6 +396,79 @@ bool asks_only_shots(const Options& options, std::uint32_t num_qubits) {
   const bool shots = options.shots > 0 || (options.dry_run && num_qubits > statevec::kMaxQubits);
   return shots && options.amplitudes.empty() && !options.probabilities &&
          options.observables.empty() && options.state_path.empty();
+}
+
+bool asks_only_means(const Options& options) {
+  return !options.observables.empty() && options.amplitudes.empty() && !options.probabilities &&
+         options.state_path.empty() && options.checkpoint.folder.empty();
+}
+
+std::shared_ptr<const SteeredClifford> choose_tableaux(
+    const Program& program, const Options& options, std::span<const circuit::ReadoutError> readout,
+    std::string* why_not) {
+  if (!options.from_zeros() || options.distribution.num_ranks() != 1 ||
+      !options.topology_path.empty())
+    return nullptr;
+  if (options.engine != Engine::kStabilizer) {
+    const std::size_t touched = touched_qubits(program).size();
+    if (options.engine != Engine::kAuto || touched <= kMostSmallQubits) return nullptr;
+    if ((program.has_channels || (program.dynamic && options.shots > 0)) &&
+        touched <=
+            most_qubits(options.precision, options.num_threads, runtime::available_host_bytes()))
+      return nullptr;
+  }
+  if (!options.device.cuda().empty()) {
+    *why_not = "it finds expectation values on CPUs (--device cpu)";
+    return nullptr;
+  }
+  return SteeredClifford::make(program, readout, why_not);
+}
+
+void run_tableaux(const Program& program, const std::shared_ptr<const SteeredClifford>& tableaux,
+                  std::span<const circuit::ReadoutError> readout, const Options& options,
+                  Result& result) {
+  result.engine = "stabilizer";
+  result.device = "cpu";
+  result.plan.gates = tableaux->num_steps();
+  if (options.explain && options.shots == 0)
+    result.plan.text =
+        "Pauli strings in the state of a tableau: " + std::to_string(tableaux->num_steps()) +
+        " steps\n";
+  if (options.dry_run) return;
+  runtime::Timer timer;
+  const std::size_t count = options.observables.size();
+  std::vector<double> values(count), errors;
+  double sum_error = 0;
+  if (program.dynamic || program.has_channels) {
+    const std::uint64_t shots = options.shots > 0 ? options.shots : kDefaultTrajectories;
+    ShotMeans means = tableaux->means(options.observables, result.seed, shots, options.num_threads);
+    values = std::move(means.values);
+    if (program.has_channels) {
+      result.num_trajectories = shots;
+      for (std::size_t k = 0; k < count; ++k)
+        errors.push_back(standard_error(values[k], means.squares[k], shots));
+      const double sum = std::accumulate(values.begin(), values.end(), 0.0);
+      sum_error = standard_error(sum, means.sum_squares, shots);
+    }
+  } else {
+    values = tableaux->exact_means(options.observables);
+    for (std::size_t k = 0; k < count; ++k)
+      values[k] = values[k] * options.observables[k].coefficient + 0.0;  // no -0
+  }
+  const double means_s = timer.elapsed_s();
+  if (options.shots > 0) {
+    std::string why_not;
+    auto clifford = to_clifford(program, readout, &why_not);
+    if (!clifford) clifford = of_steered(tableaux);
+    run_clifford(program, *clifford, options, {}, nullptr, result);
+  }
+  result.norm = 1;
+  result.num_branches = 1;
+  result.timings.observe_s += means_s;
+  result.expectations = std::move(values);
+  result.expectation_errors = std::move(errors);
+  result.expectation_sum_error = sum_error;
+  for (const double value : result.expectations) result.expectation_sum += value;
 }
 
 void run_clifford(const Program& program, const CliffordProgram& clifford, const Options& options,

@@ -58,6 +58,26 @@ double predict_clifford(const CliffordProgram& clifford, std::uint64_t shots);
 /// True when the engine's answer is all that is asked: counts and shots.
 bool asks_only_shots(const Options& options, std::uint32_t num_qubits);
 
+/// Up to here a state vector answers as fast, with the same shots on every device.
+constexpr std::uint32_t kMostSmallQubits = 20;
+
+/// The circuit as steps of tableaux, for the means of Pauli strings: of a Clifford circuit of more than
+/// kMostSmallQubits qubits that something acts on, or of any where `options` name the engine. Where
+/// outcomes or errors are drawn and a state vector fits memory, that one shares what shots have in
+/// common, and is taken. Null with the reason in `why_not`, which stays empty in that case.
+std::shared_ptr<const SteeredClifford> choose_tableaux(
+    const Program& program, const Options& options, std::span<const circuit::ReadoutError> readout,
+    std::string* why_not);
+
+/// Fills the expectation values of `result`, whose seed is set, and what run_clifford() fills where
+/// there are shots. Without noise and measurements in the middle the values are exact.
+void run_tableaux(const Program& program, const std::shared_ptr<const SteeredClifford>& tableaux,
+                  std::span<const circuit::ReadoutError> readout, const Options& options,
+                  Result& result);
+
+/// True when means of Pauli strings, and shots perhaps, are all that is asked.
+bool asks_only_means(const Options& options);
+
 /// Fills the counts, the shots where they are wanted, the plan, the device and the times of
 /// `result`, whose seed is set. Keeps checkpoints behind `header` where the options say so, and goes
 /// on with `resumed`; null: begins.

@@ -4,6 +4,7 @@
 #include "tilewave/base/error.h"
 #include "tilewave/base/thrown_test.h"
 #include "tilewave/language/qasm3/qasm3.h"
+#include "tilewave/simulate/exact_branches.h"
 #include "tilewave/simulate/runs_test.h"
 
 namespace tilewave::simulate {
@@ -253,6 +254,117 @@ TEST(CliffordRun, five_thousand_entangled_qubits) {
   ASSERT_EQ(r.counts.size(), 2u);
   EXPECT_EQ(r.counts.begin()->first, std::string(5000, '0'));
   EXPECT_NEAR(static_cast<double>(r.counts.begin()->second), 5000, 500);
+}
+
+circuit::WidePauliSum all_strings(std::uint32_t num_qubits) {
+  circuit::WidePauliSum sum;
+  for (std::uint64_t x = 0; x < 1U << num_qubits; ++x) {
+    for (std::uint64_t z = 0; z < 1U << num_qubits; ++z)
+      sum.emplace_back(0.6 + static_cast<double>(x) - 0.25 * static_cast<double>(z), x, z);
+  }
+  return sum;
+}
+
+TEST(CliffordRun, means_are_those_of_the_state_vector) {
+  for (const char* body : {kCircuits[0], kCircuits[1], "qreg q[1];\nx q[0];", "qreg q[2];"}) {
+    Options options;
+    options.device = DeviceSet::cpu();
+    options.observables = all_strings(qasm(body).num_qubits());
+    options.engine = Engine::kStatevector;
+    const Result want = simulate(qasm(body), options);
+    options.engine = Engine::kStabilizer;
+    options.shots = 100;
+    const Result got = simulate(qasm(body), options);
+    EXPECT_EQ(got.engine, "stabilizer");
+    EXPECT_EQ(total(got.counts), 100u);
+    for (std::size_t k = 0; k < options.observables.size(); ++k)
+      ASSERT_NEAR(got.expectations[k], want.expectations[k], 1e-9) << k << '\n' << body;
+    EXPECT_NEAR(got.expectation_sum, want.expectation_sum, 1e-9);
+  }
+}
+
+TEST(CliffordRun, means_of_circuits_that_measure_are_those_over_all_outcomes) {
+  for (const char* body : {kCircuits[2], kCircuits[3], kCircuits[4]}) {
+    const circuit::Circuit c = qasm(body);
+    Options options;
+    options.device = DeviceSet::cpu();
+    options.observables = all_strings(c.num_qubits());
+    const std::vector<double> want = exact_expectations(c, options);
+    options.engine = Engine::kStabilizer;
+    const std::vector<double> got = exact_expectations(c, options);
+    options.shots = 20000;
+    options.seed = 3;
+    const Result drawn = simulate(c, options);
+    EXPECT_EQ(drawn.engine, "stabilizer");
+    for (std::size_t k = 0; k < want.size(); ++k) {
+      ASSERT_NEAR(got[k], want[k], 1e-12) << k << '\n' << body;
+      ASSERT_NEAR(drawn.expectations[k] / options.observables[k].coefficient, want[k],
+                  5.5 / std::sqrt(20000))
+          << k << '\n'
+          << body;
+    }
+    options.num_threads = 1;
+    EXPECT_EQ(simulate(c, options).expectations, drawn.expectations) << "of any number of threads";
+  }
+}
+
+TEST(CliffordRun, means_with_pauli_noise_are_those_of_the_density_matrix) {
+  const circuit::Circuit c =
+      qasm("qreg q[3];\nh q[0];\ncx q[0],q[1];\ns q[1];\ncz q[1],q[2];\nh q[2];\nx q[0];");
+  Options options = shots_of(40000, 4);
+  options.noise = noise(kNoise);
+  options.observables = all_strings(3);
+  options.engine = Engine::kDensity;
+  const Result want = simulate(c, options);
+  options.engine = Engine::kStabilizer;
+  const Result got = simulate(c, options);
+  EXPECT_EQ(got.engine, "stabilizer");
+  EXPECT_EQ(got.num_trajectories, 40000u);
+  for (std::size_t k = 0; k < options.observables.size(); ++k) {
+    ASSERT_NEAR(got.expectations[k], want.expectations[k], 5.5 * got.expectation_errors[k] + 1e-9);
+    const double one = options.observables[k].coefficient, mean = want.expectations[k] / one;
+    // a value of +-1 where the string is one of the clean state's, up to a sign
+    const double error =
+        std::abs(mean) > 1e-9 ? std::sqrt(std::max(0.0, 1 - mean * mean) / 40000) : 0;
+    EXPECT_NEAR(got.expectation_errors[k], std::abs(one) * error, 0.02 * std::abs(one) / 200);
+  }
+  EXPECT_NEAR(got.expectation_sum, want.expectation_sum, 5.5 * got.expectation_sum_error);
+}
+
+TEST(CliffordRun, means_of_seventy_qubits) {
+  circuit::WidePauliTerm pair, all;
+  pair.coefficient = -3;
+  pair.z = {std::uint64_t{1} << 10, std::uint64_t{1} << 5};
+  all.x = {~std::uint64_t{0}, 0x3F};
+  Options options;
+  options.device = DeviceSet::cpu();
+  options.observables = {pair, all};
+  const Result r = simulate(qasm(ghz_of(70)), options);
+  EXPECT_EQ(r.engine, "stabilizer");
+  EXPECT_EQ(r.expectations, (std::vector<double>{-3, 1}));
+  options.dry_run = true;
+  const Result dry = simulate(qasm(ghz_of(70)), options);
+  EXPECT_EQ(dry.engine, "stabilizer");
+  EXPECT_TRUE(dry.expectations.empty());
+  options.dry_run = false;
+  const circuit::Circuit steered =
+      language::parse_qasm3("OPENQASM 3.0;\n" + kTeleport, "test.qasm");
+  circuit::WidePauliTerm q4;  // 1 where q[0] is 1 and c[1] is not c[2]
+  q4.z = {std::uint64_t{1} << 4};
+  options.observables = {q4};
+  EXPECT_EQ(exact_expectations(steered, options), std::vector<double>{0.5});
+  expect_error(
+      [&] {
+        exact_expectations(qasm("qreg q[70];\nh q;\nt q;\ncreg c[1];\nmeasure q[0]->c[0];\n"
+                                "if(c==1) x q[1];"),
+                           options);
+      },
+      "the stabilizer engine, which needs no state, cannot run this circuit: line 5: the gate is "
+      "not Clifford",
+      ExitCode::kResources);
+  std::string many = "qreg q[70];\ncreg c[70];\nh q;\nmeasure q->c;\nif(c==1) x q[1];";
+  expect_error([&] { exact_expectations(qasm(many), options); },
+               "would walk through more than 65536 outcomes", ExitCode::kUsage);
 }
 
 }  // namespace

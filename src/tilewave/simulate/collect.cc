@@ -108,13 +108,12 @@ statevec::rates::QuestionRates found_rates(const State& state) {
   return {};
 }
 
-// Of a mean from weighted sums of values and of their squares.
+}  // namespace
+
 double standard_error(double mean, double mean_square, std::uint64_t count) {
   if (count < 2) return 0;
   return std::sqrt(std::max(mean_square - mean * mean, 0.0) / static_cast<double>(count - 1));
 }
-
-}  // namespace
 
 const statevec::rates::QuestionRates& Collector::rates_of(const State& state) {
   if (!question_rates_) question_rates_ = found_rates(state);  // all leaves are on one device

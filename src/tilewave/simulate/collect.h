@@ -16,6 +16,9 @@
 
 namespace tilewave::simulate {
 
+/// Of a mean over `count` values, from it and the mean of their squares.
+double standard_error(double mean, double mean_square, std::uint64_t count);
+
 class Collector {
  public:
   /// `num_shots` are run, whether or not their outcomes are asked for; `readout` as in

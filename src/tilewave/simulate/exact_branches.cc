@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "tilewave/base/error.h"
@@ -11,6 +12,7 @@
 #include "tilewave/runtime/memory.h"
 #include "tilewave/runtime/threads.h"
 #include "tilewave/simulate/classical_bits.h"
+#include "tilewave/simulate/clifford_run.h"
 #include "tilewave/simulate/density_program.h"
 #include "tilewave/simulate/initial_state.h"
 #include "tilewave/simulate/make_state.h"
@@ -89,16 +91,20 @@ class Walker {
       }
     }
     run_gates(*path.state);
-    if (++num_ends_ > kMostOutcomes) {
-      throw Error(ExitCode::kUsage,
-                  "an exact expectation would walk through more than " +
-                      std::to_string(kMostOutcomes) +
-                      " outcomes of measurements: ask for shots, or for a precision");
-    }
+    end();
     const std::vector<double> values =
         program_.qubits.expectations(*path.state, options_.observables);
     const double norm = path.state->norm();
     for (std::size_t k = 0; k < values.size(); ++k) sums_[k] += path.weight * values[k] / norm;
+  }
+
+  // Counts an outcome, one that is given up as well.
+  void end() {
+    if (++num_ends_ <= kMostOutcomes) return;
+    throw Error(ExitCode::kUsage,
+                "an exact expectation would walk through more than " +
+                    std::to_string(kMostOutcomes) +
+                    " outcomes of measurements: ask for shots, or for a precision");
   }
 
   void run_gates(State& state) {
@@ -119,7 +125,10 @@ class Walker {
     }
     const bool likely[2] = {path.weight * p[0] >= kLeastOutcome * total,
                             path.weight * p[1] >= kLeastOutcome * total};
-    if (!likely[0] && !likely[1]) return false;
+    if (!likely[0] && !likely[1]) {
+      end();
+      return false;
+    }
     const auto take = [&](Path& it, int outcome) {
       const double share = p[static_cast<std::size_t>(outcome)] / total;
       it.weight *= share;
@@ -198,6 +207,11 @@ std::vector<double> exact_expectations(const Circuit& clean, const Options& opti
   const Circuit noisy = options.noise ? circuit::with_noise(clean, *options.noise) : Circuit();
   Program program = prepare(options.noise ? noisy : clean, options.from_zeros());
   check_has_qubits(*program.circuit);
+  std::string why_not;
+  if (!program.has_channels) {
+    if (const auto tableaux = choose_tableaux(program, options, {}, &why_not))
+      return tableaux->exact_means(options.observables);
+  }
   Circuit of_touched, unread;
   if (options.from_zeros()) keep_only(program, touched_qubits(program), of_touched);
   const std::uint32_t n = program.circuit->num_qubits();
@@ -208,8 +222,17 @@ std::vector<double> exact_expectations(const Circuit& clean, const Options& opti
       program.has_channels || (n <= kMostExactQubits && static_cast<std::uint32_t>(events) > n);
   InitialState initial(options, program.qubits.num_qubits());
   if (!is_density) {
-    std::unique_ptr<State> state =
-        make_state(n, options.precision, options.num_threads, options.device);
+    std::unique_ptr<State> state;
+    try {
+      state = make_state(n, options.precision, options.num_threads, options.device);
+    } catch (const Error& error) {
+      if (error.code() != ExitCode::kResources || why_not.empty()) throw;
+      throw Error(error.code(),
+                  std::string(error.what()) +
+                      "; the stabilizer engine, which needs no state, cannot run this "
+                      "circuit: " +
+                      why_not);
+    }
     initial.put_into(*state, false);
     return Walker(program, options).run(std::move(state));
   }

@@ -326,7 +326,8 @@ TEST(Noise, WrongQuestionsAreRefused) {
   };
   refuses("no single state", [](Options& o) { o.amplitudes = {{0, 1}}; });
   refuses("holds no noise", [](Options& o) { o.engine = Engine::kStatevector; });
-  refuses("counts and shots only", [](Options& o) { o.engine = Engine::kStabilizer; });
+  refuses("counts, shots and expectation values only",
+          [](Options& o) { o.engine = Engine::kStabilizer; });
   refuses("for circuits with noise channels", [](Options& o) {
     o.engine = Engine::kTrajectories;
     o.noise = nullptr;

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include "tilewave/base/error.h"
 #include "tilewave/base/random_seed.h"
@@ -39,8 +40,6 @@ namespace {
 using statevec::Precision;
 using statevec::State;
 
-// Up to here a state vector answers as fast, with the same shots on every device.
-constexpr std::uint32_t kMostSmallQubits = 20;
 // About what a state vector takes on a core, against which gates beyond Clifford are weighed.
 constexpr double kAmplitudePass_s = 1e-9, kGatesOfPass = 10;
 constexpr std::uint32_t kLeastLocalQubits = 10;  // of a rank, where the register has as many
@@ -61,10 +60,10 @@ std::optional<CliffordProgram> choose_stabilizer(const Program& program, const O
     if (forced) {
       throw Error(
           ExitCode::kUsage,
-          "the stabilizer engine answers with counts and shots only: ask for --shots and nothing "
-          "else, or use --engine statevector");
+          "the stabilizer engine answers with counts, shots and expectation values only: ask for "
+          "--shots or --expect and nothing else, or use --engine statevector");
     }
-    if (is_steered(program)) why_not = "it answers with counts and shots only";
+    if (is_steered(program)) why_not = "it answers with counts, shots and expectation values only";
     return std::nullopt;
   }
   if (has_ranks) {
@@ -180,7 +179,23 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
   std::optional<NoisyChoice> choice;
   const bool keeps = !options.checkpoint.folder.empty();
   std::string why_no_clifford;
+  if (!resumed && asks_only_means(options)) {
+    if (const auto tableaux = choose_tableaux(asked, options, readout, &why_no_clifford)) {
+      check_shots(asked, options);
+      run_tableaux(asked, tableaux, readout, options, result);
+      return result;
+    }
+    if (options.engine == Engine::kStabilizer) {
+      throw Error(ExitCode::kUsage,
+                  "the stabilizer engine cannot find expectation values of this circuit: " +
+                      (why_no_clifford.empty() ? "it holds no state to spread over ranks"
+                                               : why_no_clifford) +
+                      "; use --engine statevector");
+    }
+  }
+  const std::string why_no_means = std::exchange(why_no_clifford, {});
   const auto clifford = choose_clifford(asked, options, readout, resumed.get(), why_no_clifford);
+  if (!why_no_means.empty()) why_no_clifford = why_no_means;
   circuit::Circuit of_touched;
   const std::vector<circuit::Qubit> kept =
       resumed ? resumed->header.kept : find_touched(asked, options);

@@ -5,10 +5,14 @@
 #include <cstring>
 #include <numeric>
 
+#include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
+#include "tilewave/base/interrupt.h"
 #include "tilewave/base/philox.h"
+#include "tilewave/runtime/threads.h"
 #include "tilewave/simulate/branches.h"
 #include "tilewave/simulate/classical_bits.h"
+#include "tilewave/simulate/exact_branches.h"
 #include "tilewave/simulate/program.h"
 #include "tilewave/stabilizer/tableau.h"
 
@@ -27,6 +31,35 @@ using stabilizer::TableauGate;
 constexpr double kStep_s = 2e-8, kRow_s = 1.2e-8;
 constexpr std::uint64_t kBlockShots = 16;
 constexpr std::uint64_t kMostMeasurements = std::uint64_t{1} << 20;  // of a shot
+
+// <P> in the state of a tableau: 1, -1, or 0 where the outcome of a measurement of P is random. Gates
+// V with V P V^dagger = Z of one qubit go in front of it, and are taken back.
+int mean_of(Tableau& tableau, const circuit::WidePauliTerm& term) {
+  std::vector<std::uint32_t> on;
+  std::vector<std::pair<Clifford1, std::uint32_t>> turned;
+  for (std::size_t word = 0; word < std::max(term.x.size(), term.z.size()); ++word) {
+    const std::uint64_t x = word < term.x.size() ? term.x[word] : 0;
+    const std::uint64_t z = word < term.z.size() ? term.z[word] : 0;
+    for_each_bit(x | z, [&](int b) {
+      const auto q = static_cast<std::uint32_t>(64 * word) + static_cast<std::uint32_t>(b);
+      on.push_back(q);
+      if (!(x >> b & 1)) return;
+      const bool is_y = z >> b & 1;
+      turned.emplace_back(is_y ? Clifford1{Pauli::kX, Pauli::kY, false, true}    // sqrt(X)
+                               : Clifford1{Pauli::kZ, Pauli::kX, false, false},  // H
+                          q);
+    });
+  }
+  if (on.empty()) return 1;
+  const std::uint32_t last = on.back();
+  on.pop_back();
+  for (const auto& [c, q] : turned) tableau.apply(c, q);
+  for (const std::uint32_t q : on) tableau.apply_controlled(Pauli::kZ, q, Pauli::kX, last);
+  const int mean = tableau.is_random_z(last) ? 0 : tableau.outcome_z(last) ? -1 : 1;
+  for (const std::uint32_t q : on) tableau.apply_controlled(Pauli::kZ, q, Pauli::kX, last);
+  for (const auto& [c, q] : turned) tableau.apply(circuit::inverse(c), q);
+  return mean;
+}
 
 // What an operation does to the tableau: gates, or the Pauli errors of one of the channels.
 struct Step {
@@ -81,6 +114,126 @@ class Steps final : public SteeredClifford, public std::enable_shared_from_this<
   // One shot; `bits` are zeros before.
   void run(std::uint64_t seed, std::uint64_t shot, Tableau& tableau, Bits& bits) const {
     Draws draws{seed, shot};
+    run_steps(draws, tableau, bits);
+    for (const DeferredMeasure& d : deferred_)
+      set_bit(bits, d.clbit, measure(d.qubit, draws, tableau));
+    for (std::uint32_t q = 0; !records_ && q < circuit_.num_qubits(); ++q)
+      set_bit(bits, q, measure(q, draws, tableau));
+  }
+
+  std::vector<double> exact_means(const circuit::WidePauliSum& terms) const override {
+    struct Path {
+      Tableau tableau;
+      Bits bits;
+      std::size_t at;
+      std::uint64_t jumps;
+      double weight;
+    };
+    std::vector<double> sums(terms.size());
+    std::uint64_t num_ends = 0;
+    std::vector<Path> paths;
+    paths.push_back({start_, Bits((circuit_.num_clbits() + 63) / 64), num_shared_, 0, 1});
+    while (!paths.empty()) {
+      Path path = std::move(paths.back());
+      paths.pop_back();
+      while (path.at < steps_.size() && path.weight >= kLeastOutcome) {
+        const Step& step = steps_[path.at++];
+        const Op& op = step.op;
+        if (!holds(circuit_, op, path.bits)) continue;
+        if (op.kind == OpKind::kChannel) {
+          throw Error(ExitCode::kUsage,
+                      "noise is drawn: ask for shots, or for a precision above 0");
+        }
+        if (op.kind != OpKind::kMeasure && op.kind != OpKind::kReset) {
+          do_step(step, path.tableau, path.bits, path.at, path.jumps);
+          continue;
+        }
+        check_interrupt();
+        const std::uint32_t q = circuit_.targets(op)[0];
+        const auto take = [&](Path& it, bool one) {
+          if (op.kind == OpKind::kMeasure) {
+            set_bit(it.bits, op.clbit, one);
+          } else if (one) {
+            it.tableau.apply_pauli(Pauli::kX, q);
+          }
+        };
+        path.jumps = 0;
+        if (path.tableau.is_random_z(q)) {
+          path.weight /= 2;
+          if (paths.size() > kMostOutcomes) fail_outcomes();
+          paths.push_back(path);
+          paths.back().tableau.measure_z(q, true);
+          take(paths.back(), true);
+        }
+        take(path, path.tableau.measure_z(q, false));
+      }
+      if (++num_ends > kMostOutcomes) fail_outcomes();  // those that are given up, too
+      if (path.weight < kLeastOutcome) continue;
+      for (std::size_t k = 0; k < terms.size(); ++k)
+        sums[k] += path.weight * mean_of(path.tableau, terms[k]);
+    }
+    return sums;
+  }
+
+  ShotMeans means(const circuit::WidePauliSum& terms, std::uint64_t seed, std::uint64_t shots,
+                  int num_threads) const override {
+    // sums of a block are added in the order of blocks, whoever made them
+    const std::uint64_t num_blocks = (shots + kBlockShots - 1) / kBlockShots;
+    std::vector<double> block_squares(num_blocks);
+    const auto threads = static_cast<int>(std::min<std::uint64_t>(
+        static_cast<std::uint64_t>(runtime::wanted_num_threads(num_threads)), num_blocks));
+    std::vector<std::vector<std::int64_t>> ones(static_cast<std::size_t>(threads)), any = ones;
+    StopFlag stop;
+    runtime::run_on_threads(threads, [&](int thread) {
+      auto& own = ones[static_cast<std::size_t>(thread)];
+      auto& own_any = any[static_cast<std::size_t>(thread)];
+      own.resize(terms.size());
+      own_any.resize(terms.size());
+      Tableau tableau(0);
+      Bits bits((circuit_.num_clbits() + 63) / 64);
+      for (auto block = static_cast<std::uint64_t>(thread); block < num_blocks;
+           block += static_cast<std::uint64_t>(threads)) {
+        if (stop.wanted()) return;
+        const std::uint64_t end = std::min(shots, (block + 1) * kBlockShots);
+        for (std::uint64_t shot = block * kBlockShots; shot < end; ++shot) {
+          std::fill(bits.begin(), bits.end(), 0);
+          Draws draws{seed, shot};
+          run_steps(draws, tableau, bits);
+          double sum = 0;
+          for (std::size_t k = 0; k < terms.size(); ++k) {
+            const int mean = mean_of(tableau, terms[k]);
+            own[k] += mean;
+            own_any[k] += mean * mean;
+            sum += terms[k].coefficient * mean;
+          }
+          block_squares[block] += sum * sum;
+        }
+      }
+    });
+    stop.rethrow();
+    ShotMeans found{std::vector<double>(terms.size()), std::vector<double>(terms.size()), 0};
+    const auto count = static_cast<double>(shots);
+    for (std::size_t k = 0; k < terms.size(); ++k) {
+      for (std::size_t thread = 0; thread < ones.size(); ++thread) {
+        found.values[k] += static_cast<double>(ones[thread][k]);
+        found.squares[k] += static_cast<double>(any[thread][k]);
+      }
+      found.values[k] *= terms[k].coefficient / count;
+      found.squares[k] *= terms[k].coefficient * terms[k].coefficient / count;
+    }
+    for (const double squares : block_squares) found.sum_squares += squares / count;
+    return found;
+  }
+
+ private:
+  // The random numbers of a shot, one after the other.
+  struct Draws {
+    std::uint64_t seed, shot, next = 1;
+    double uniform() { return random_uniform(seed, shot, next++); }
+  };
+
+  // From behind what all shots begin with to the end.
+  void run_steps(Draws& draws, Tableau& tableau, Bits& bits) const {
     tableau = start_;
     std::uint64_t jumps = 0;
     for (std::size_t at = num_shared_; at < steps_.size();) {
@@ -89,13 +242,6 @@ class Steps final : public SteeredClifford, public std::enable_shared_from_this<
       ++at;
       if (!holds(circuit_, op, bits)) continue;
       switch (op.kind) {
-        case OpKind::kJump:
-          count_jump(jumps);
-          at = op.first_param;
-          break;
-        case OpKind::kAssign:
-          assign(circuit_, op, bits);
-          break;
         case OpKind::kMeasure:
           set_bit(bits, op.clbit, measure(circuit_.targets(op)[0], draws, tableau));
           jumps = 0;
@@ -110,21 +256,33 @@ class Steps final : public SteeredClifford, public std::enable_shared_from_this<
           draw_error(op, draws, tableau);
           break;
         default:
-          run_gates(step, tableau);
+          do_step(step, tableau, bits, at, jumps);
       }
     }
-    for (const DeferredMeasure& d : deferred_)
-      set_bit(bits, d.clbit, measure(d.qubit, draws, tableau));
-    for (std::uint32_t q = 0; !records_ && q < circuit_.num_qubits(); ++q)
-      set_bit(bits, q, measure(q, draws, tableau));
   }
 
- private:
-  // The random numbers of a shot, one after the other.
-  struct Draws {
-    std::uint64_t seed, shot, next = 1;
-    double uniform() { return random_uniform(seed, shot, next++); }
-  };
+  // One that draws nothing.
+  void do_step(const Step& step, Tableau& tableau, Bits& bits, std::size_t& at,
+               std::uint64_t& jumps) const {
+    switch (step.op.kind) {
+      case OpKind::kJump:
+        count_jump(jumps);
+        at = step.op.first_param;
+        break;
+      case OpKind::kAssign:
+        assign(circuit_, step.op, bits);
+        break;
+      default:
+        run_gates(step, tableau);
+    }
+  }
+
+  [[noreturn]] static void fail_outcomes() {
+    throw Error(ExitCode::kUsage,
+                "an exact expectation would walk through more than " +
+                    std::to_string(kMostOutcomes) +
+                    " outcomes of measurements: ask for shots, or for a precision");
+  }
 
   // Empty, or why the operation is none of these.
   std::string add(const Op& op) {
@@ -152,17 +310,16 @@ class Steps final : public SteeredClifford, public std::enable_shared_from_this<
     const auto qubits = circuit_.qubits(op);
     if (qubits.empty()) return {};  // a phase
     if (qubits.size() > 2) return "the gate acts on more than two qubits";
-    constexpr const char* kNoClifford =
-        "the gate is not Clifford, as those of a circuit that measurements steer have to be";
+    const std::string no_clifford = "the gate is not Clifford";
     if (qubits.size() == 1) {
       const auto c = circuit::clifford1_of(circuit_.whole_matrix(op));
-      if (!c) return kNoClifford;
+      if (!c) return no_clifford;
       add_one(*c, qubits[0]);
       return {};
     }
     const auto action = circuit::clifford2_of(circuit_.whole_matrix(op));
     const auto form = action ? circuit::clifford2_form(*action) : std::nullopt;
-    if (!form) return kNoClifford;
+    if (!form) return no_clifford;
     if (form->a != Pauli::kI) {
       const int sub = 3 * (static_cast<int>(form->a) - 1) + static_cast<int>(form->b) - 1;
       gates_.push_back({TableauGate::Kind::kControlled,
