@@ -44,13 +44,28 @@ inline Register& use(const Qureg& qureg, const char* name = "qureg") {
   return r;
 }
 
+/// The same where it is a density matrix.
+inline Register& use_density(const Qureg& qureg, const char* name = "qureg") {
+  Register& r = use(qureg, name);
+  check_density(r, name);
+  return r;
+}
+
+/// The same where it is a state vector.
+inline Register& use_vector(const Qureg& qureg, const char* name = "qureg",
+                            QuestWords words = Words::kOnlyStateVectors) {
+  Register& r = use(qureg, name);
+  check_state_vector(r, name, words);
+  return r;
+}
+
 inline Qubit qubit(const Register& r, int q, const char* name, Role role = Role::kTarget) {
   check_qubit(r, q, name, role);
   return static_cast<Qubit>(q);
 }
 
 inline void check_distinct(int a, int b, const char* names,
-                           Words words = Words::kTargetsNotUnique) {
+                           QuestWords words = Words::kTargetsNotUnique) {
   if (a == b)
     fail(std::string(names) + " are both " + std::to_string(a) + ": they must differ", words);
 }
@@ -60,8 +75,10 @@ inline ::Complex value(cplx z) {
   return {static_cast<qreal>(z.real()), static_cast<qreal>(z.imag())};
 }
 
-template <class Matrix>  // ComplexMatrix2 or ComplexMatrix4
-std::vector<cplx> entries(const Matrix& u) {
+/// Of a ComplexMatrix2 or ComplexMatrix4, of which nothing can be wrong.
+template <class Matrix>
+std::vector<cplx> entries(const Matrix& u, int /*num_targets*/ = 0, const char* /*name*/ = "",
+                          QuestWords /*size_words*/ = Words::kNone) {
   constexpr int kDim = sizeof(u.real[0]) / sizeof(qreal);
   std::vector<cplx> m;
   m.reserve(kDim * kDim);
@@ -72,7 +89,7 @@ std::vector<cplx> entries(const Matrix& u) {
 }
 
 inline std::vector<cplx> entries(const ComplexMatrixN& u, int num_targets, const char* name,
-                                 Words size_words = Words::kMatrixSize) {
+                                 QuestWords size_words = Words::kMatrixSize) {
   if (!u.real || !u.imag) {
     fail(std::string(name) + " was never created: use createComplexMatrixN",
          Words::kMatrixNotCreated);

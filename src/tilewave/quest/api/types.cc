@@ -78,7 +78,7 @@ PauliHamil read_hamil(const char* name) {
     std::istringstream words(line);
     std::string word;
     if (!(words >> word)) continue;
-    const auto bad = [&](const std::string& what, Words kind) {
+    const auto bad = [&](const std::string& what, QuestWords kind) {
       fail(std::string("file ") + name + ", line " + std::to_string(number) + ": " + what, kind);
     };
     const std::optional<double> coefficient = tilewave::whole_double(word);

@@ -12,7 +12,7 @@ namespace tilewave::quest {
 namespace {
 
 struct RoleWords {
-  Words index, count, unique;
+  QuestWords index, count, unique;
 };
 constexpr RoleWords kWords[] = {
     {Words::kQubitIndex, Words::kNumQubits, Words::kQubitsNotUnique},
@@ -21,13 +21,14 @@ constexpr RoleWords kWords[] = {
 
 }  // namespace
 
-void fail(const std::string& message, Words words) { throw InvalidCall(message, words); }
+void fail(const std::string& message, QuestWords words) { throw InvalidCall(message, words); }
 
-void check_pointer(const void* pointer, const char* name, Words words) {
+void check_pointer(const void* pointer, const char* name, QuestWords words) {
   if (!pointer) fail(std::string(name) + " is a null pointer: pass an array", words);
 }
 
-void check_range(long long value, long long first, long long last, const char* name, Words words) {
+void check_range(long long value, long long first, long long last, const char* name,
+                 QuestWords words) {
   if (value < first || value > last) {
     fail(std::string(name) + " is " + std::to_string(value) + ": it must be from " +
              std::to_string(first) + " to " + std::to_string(last),
@@ -69,7 +70,7 @@ void check_density(const Register& r, const char* name) {
   }
 }
 
-void check_state_vector(const Register& r, const char* name, Words words) {
+void check_state_vector(const Register& r, const char* name, QuestWords words) {
   if (r.is_density()) {
     fail(std::string(name) + " is a density matrix: this call needs a state vector (createQureg)",
          words);
@@ -92,7 +93,7 @@ void check_same_size(const Register& a, const Register& b, const char* what) {
   }
 }
 
-void check_probability(double p, double most, const char* name, Words words) {
+void check_probability(double p, double most, const char* name, QuestWords words) {
   if (!(p >= 0 && p <= most)) {
     fail(
         std::string(name) + " is " + nine_digits(p) + ": it must be from 0 to " + nine_digits(most),
@@ -144,7 +145,7 @@ double tolerance(const Register& r) {
   return r.precision() == statevec::Precision::kDouble ? 1e-10 : 1e-4;
 }
 
-void check_unitary(const Register& r, std::span<const cplx> m, const char* name, Words words) {
+void check_unitary(const Register& r, std::span<const cplx> m, const char* name, QuestWords words) {
   const double d = circuit::distance_from_trace_preserving({std::vector<cplx>(m.begin(), m.end())});
   if (!(d <= tolerance(r))) {
     fail(std::string(name) + " is not unitary: an element of its product with its adjoint is " +

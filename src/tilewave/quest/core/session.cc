@@ -87,7 +87,7 @@ const char* describe_error() {
   try {
     throw;
   } catch (const InvalidCall& e) {
-    text = wants_quest_words() && e.words != Words::kNone ? quest_words(e.words) : e.what();
+    text = *e.words.text && wants_quest_words().value_or(false) ? e.words.text : e.what();
   } catch (const std::bad_alloc&) {
     text = "out of memory: use fewer qubits or free registers";
   } catch (const std::exception& e) {

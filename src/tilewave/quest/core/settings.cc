@@ -1,10 +1,11 @@
 #include "tilewave/quest/core/settings.h"
 
+#include <array>
 #include <cstdlib>
 
 #include "tilewave/base/error.h"
-#include "tilewave/quest/core/quest_words.h"
 #include "tilewave/runtime/machine.h"
+#include "tilewave/settings/words.h"
 
 namespace tilewave::quest {
 namespace {
@@ -44,7 +45,7 @@ const Settings& settings() {
     Settings s;
     if (const char* device = std::getenv("TILEWAVE_DEVICE"); device && *device)
       s.device = read_device(device);
-    if (!messages_in_quest_words()) {
+    if (!wants_quest_words()) {
       const char* text = std::getenv("TILEWAVE_MESSAGES");
       throw Error(ExitCode::kUsage, std::string("TILEWAVE_MESSAGES is '") + (text ? text : "") +
                                         "': use tilewave, or quest for error messages in the words "
@@ -62,6 +63,16 @@ const Settings& settings() {
     return s;
   }();
   return instance;
+}
+
+std::optional<bool> wants_quest_words() {
+  static const std::optional<bool> found = []() -> std::optional<bool> {
+    constexpr std::array<Word<bool>, 2> kMessages = {{{"tilewave", false}, {"quest", true}}};
+    const char* text = std::getenv("TILEWAVE_MESSAGES");
+    if (!text || !*text) return false;
+    return find_word(kMessages, text);
+  }();
+  return found;
 }
 
 }  // namespace tilewave::quest
