@@ -101,9 +101,8 @@ void mixPauli(Qureg qureg, int targetQubit, qreal probX, qreal probY, qreal prob
     check_probability(probZ, 1, "probZ");
     const double none = 1.0 - probX - probY - probZ;
     if (std::max({probX, probY, probZ}) > none + 1e-15) {
-      fail("probX, probY and probZ leave " + std::to_string(none) +
-               " for no error: none of them may be larger than that",
-           Words::kPauliProbabilities);
+      fail(Words::kPauliProbabilities, "probX, probY and probZ leave ", std::to_string(none),
+           " for no error: none of them may be larger than that");
     }
     const circuit::PauliProbability errors[3] = {{{1}, probX}, {{2}, probY}, {{3}, probZ}};
     apply_kraus(r, {&t, 1}, circuit::pauli_channel(1, errors).kraus);

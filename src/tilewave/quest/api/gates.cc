@@ -78,7 +78,7 @@ std::vector<cplx> axis_rotation(double angle, const Vector& axis) {
   check_finite(angle, "angle");
   const double x = axis.x, y = axis.y, z = axis.z, size = std::sqrt(x * x + y * y + z * z);
   check_finite(size, "the length of axis");
-  if (!(size > 0)) fail("axis is the zero vector: it must have a direction", Words::kZeroAxis);
+  if (!(size > 0)) fail(Words::kZeroAxis, "axis is the zero vector: it must have a direction");
   const double c = std::cos(angle / 2), s = std::sin(angle / 2) / size;
   return {cplx(c, -s * z), cplx(-s * y, -s * x), cplx(s * y, -s * x), cplx(c, s * z)};
 }

@@ -31,9 +31,8 @@ inline circuit::PauliSum pauli_sum(const PauliHamil& h) {
 /// The same for a register that must have as many qubits.
 inline circuit::PauliSum pauli_sum(const PauliHamil& h, const Register& r) {
   if (h.numQubits != r.num_qubits()) {
-    fail("hamil is for " + std::to_string(h.numQubits) + " qubits, but the register has " +
-             std::to_string(r.num_qubits()),
-         Words::kHamilRegister);
+    fail(Words::kHamilRegister, "hamil is for ", h.numQubits, " qubits, but the register has ",
+         r.num_qubits());
   }
   return pauli_sum(h);
 }

@@ -146,10 +146,9 @@ void setWeightedQureg(::Complex fac1, Qureg qureg1, ::Complex fac2, Qureg qureg2
   call(__func__, [&] {
     Register &a = use(qureg1, "qureg1"), &b = use(qureg2, "qureg2"), &o = use(out, "out");
     if (a.is_density() != b.is_density() || a.is_density() != o.is_density()) {
-      fail(
-          "qureg1, qureg2 and out are of different kinds: all must be state vectors, or all "
-          "density matrices",
-          Words::kDifferentTypes);
+      fail(Words::kDifferentTypes,
+           "qureg1, qureg2 and out are of different kinds: all must be state vectors, or all "
+           "density matrices");
     }
     check_same_size(a, b, "qureg1 and qureg2");
     check_same_size(a, o, "qureg1 and out");

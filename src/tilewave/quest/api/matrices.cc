@@ -63,8 +63,8 @@ void diagonal(const char* function, const Qureg& qureg, const int* targets, int 
     const auto t = check_qubits(r, targets, count, 1, "targets");
     for (std::size_t k = 0; as == As::kUnitary && k < d.size(); ++k) {
       if (!(std::abs(std::abs(d[k]) - 1) <= tolerance(r))) {
-        fail("op is not unitary: element " + std::to_string(k) + " does not have absolute value 1",
-             Words::kDiagonalNotUnitary);
+        fail(Words::kDiagonalNotUnitary, "op is not unitary: element ", k,
+             " does not have absolute value 1");
       }
     }
     apply_diagonal(r, t, d, sides_of(as));

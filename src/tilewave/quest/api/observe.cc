@@ -96,9 +96,8 @@ qreal collapseToOutcome(Qureg qureg, int measureQubit, int outcome) {
     check_outcome(outcome);
     const double p = r.probability(q, outcome);
     if (!(p > REAL_EPS)) {
-      fail("outcome " + std::to_string(outcome) + " of qubit " + std::to_string(measureQubit) +
-               " has probability zero: the state cannot collapse to it",
-           Words::kZeroProbability);
+      fail(Words::kZeroProbability, "outcome ", outcome, " of qubit ", measureQubit,
+           " has probability zero: the state cannot collapse to it");
     }
     project(r, q, outcome, p);
     r.log().comment("qubit " + std::to_string(q) + " is projected on " + std::to_string(outcome));

@@ -12,7 +12,11 @@
 
 namespace tilewave::quest {
 
-[[noreturn]] void fail(const std::string& message, QuestWords words = Words::kNone);
+/// Throws what is made of the parts, or where the environment asks for it `words`.
+template <class... Parts>
+[[noreturn]] void fail(QuestWords words, const Parts&... parts) {
+  throw InvalidCall(concat(parts...), words);
+}
 
 /// What a qubit is named as: QuEST has other words for each.
 enum class Role : std::uint8_t { kQubit, kTarget, kControl };

@@ -2,7 +2,6 @@
 
 #include <elf.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
