@@ -152,6 +152,7 @@ function(tw_test name)
   cmake_parse_arguments(T "" "" "SOURCES;DEPENDS;PRIVATE;LABELS" ${ARGN})
   add_executable(${name} ${T_SOURCES})
   tw_unity(${name} 5)
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)  # oracle/, random circuits
   target_compile_options(${name} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-Og>)  # the modules are optimised, tests build fast
   target_link_libraries(${name} PRIVATE tw_options ${T_PRIVATE} OpenMP::OpenMP_CXX GTest::gtest GTest::gtest_main)
   foreach(dep ${T_DEPENDS})

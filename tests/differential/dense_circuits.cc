@@ -2,11 +2,11 @@
 #include <string>
 
 #include "differential/checks.h"
+#include "oracle/random_circuit.h"
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
 #include "tilewave/circuit/families.h"
 #include "tilewave/circuit/inverse.h"
-#include "tilewave/circuit/random_circuit.h"
 #include "tilewave/statevec/plan/planner.h"
 #include "tilewave/statevec/state.h"
 

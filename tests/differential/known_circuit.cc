@@ -5,9 +5,9 @@
 #include <numbers>
 #include <numeric>
 
+#include "oracle/random_circuit.h"
 #include "tilewave/base/bits.h"
 #include "tilewave/circuit/gate_table.h"
-#include "tilewave/circuit/random_circuit.h"
 
 namespace tilewave::differential {
 

@@ -4,9 +4,9 @@
 
 #include <cmath>
 
+#include "oracle/random_circuit.h"
 #include "tilewave/circuit/families.h"
 #include "tilewave/circuit/inverse.h"
-#include "tilewave/circuit/random_circuit.h"
 
 namespace tilewave::oracle {
 namespace {

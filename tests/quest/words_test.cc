@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <set>
 
 #include "misuse.h"
 #include "tilewave/quest/core/quest_words.h"
@@ -129,14 +128,4 @@ TEST(Words, OwnOrThoseOfQuest) {
     EXPECT_NE(text.rfind(std::string(c.function) + ":", 0), 0u) << text;  // not twice
   }
   destroyPauliHamil(small);
-}
-
-TEST(Words, EveryErrorHasItsOwn) {
-  using tilewave::quest::Words;
-  std::set<std::string> seen;
-  for (int k = 1; k < static_cast<int>(Words::kCount); ++k) {
-    const std::string text = tilewave::quest::quest_words(static_cast<Words>(k));
-    EXPECT_FALSE(text.empty()) << k;
-    EXPECT_TRUE(seen.insert(text).second) << text;
-  }
 }

@@ -1,5 +1,6 @@
 // See include/tilewave/circuit.h.
 #include "tilewave/circuit.h"
+#include "tilewave/base/error.h"
 
 #include <algorithm>
 #include <utility>
@@ -20,8 +21,7 @@ const circuit::GateInfo& find_named(std::string_view name) {
   }
   std::vector<std::string_view> known;
   for (const circuit::GateInfo& g : circuit::gate_table()) known.push_back(g.name);
-  throw Error(ExitCode::kInput, "there is no gate '" + std::string(name) + "'" +
-                                    language::did_you_mean_gate(name, known));
+  fail(ExitCode::kInput, "there is no gate '", name, "'", language::did_you_mean_gate(name, known));
 }
 
 language::Includes includes(bool allowed) {
@@ -31,7 +31,7 @@ language::Includes includes(bool allowed) {
 }  // namespace
 
 Angle Angle::parameter(const std::string& name) {
-  if (name.empty()) throw Error(ExitCode::kInput, "a parameter needs a name that is not empty");
+  if (name.empty()) fail(ExitCode::kInput, "a parameter needs a name that is not empty");
   Angle angle;
   angle.terms_.emplace_back(name, 1);
   return angle;

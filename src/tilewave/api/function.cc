@@ -1,5 +1,6 @@
 // See include/tilewave/function.h.
 #include "tilewave/function.h"
+#include "tilewave/base/error.h"
 
 #include <cmath>
 #include <utility>
@@ -20,8 +21,7 @@ struct Function::Data {
   // How many rows there are of `values`, with `size` in each.
   static std::size_t rows(std::size_t count, std::size_t size, const char* what) {
     if (size == 0 ? count == 0 : count % size == 0 && count > 0) return size ? count / size : 1;
-    throw Error(ExitCode::kInput, std::to_string(count) + " numbers are no rows of " +
-                                      std::to_string(size) + " " + what);
+    fail(ExitCode::kInput, count, " numbers are no rows of ", size, " ", what);
   }
   std::size_t sets(const std::vector<double>& values) const {
     return rows(values.size(), function.num_parameters(), "values of parameters");
@@ -29,12 +29,10 @@ struct Function::Data {
   template <class T>
   static void need(const std::vector<T>& given, std::size_t wanted, const char* what) {
     if (given.size() != wanted) {
-      throw Error(ExitCode::kInput, std::string(what) + ": got " + std::to_string(given.size()) +
-                                        " numbers, " + std::to_string(wanted) + " are needed");
+      fail(ExitCode::kInput, what, ": got ", given.size(), " numbers, ", wanted, " are needed");
     }
     for (const T& x : given) {
-      if (!std::isfinite(std::abs(x)))
-        throw Error(ExitCode::kInput, std::string(what) + ": a number is not finite");
+      if (!std::isfinite(std::abs(x))) fail(ExitCode::kInput, what, ": a number is not finite");
     }
   }
 };
@@ -46,8 +44,7 @@ parametric::SplitFunction make_function(const Circuit& circuit,
                                         const FunctionOptions& options) {
   const DeviceSet device = DeviceSet::parse(options.device);
   if (options.threads < 0 || options.threads > 4096) {
-    throw Error(ExitCode::kUsage,
-                "threads = " + std::to_string(options.threads) + ": use 0 (all) to 4096");
+    fail(ExitCode::kUsage, "threads = ", options.threads, ": use 0 (all) to 4096");
   }
   std::vector<circuit::PauliSum> sums;
   for (const std::string& text : observables) {

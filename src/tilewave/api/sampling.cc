@@ -1,5 +1,6 @@
 // See include/tilewave/sampling.h.
 #include "tilewave/sampling.h"
+#include "tilewave/base/error.h"
 
 #include <cstring>
 
@@ -79,9 +80,8 @@ ShotTable Sampler::sample(std::uint64_t num_shots) {
   table.num_bits = num_bits();
   table.row_bytes = (table.num_bits + 7) / 8;
   if (table.row_bytes && num_shots > (std::uint64_t{1} << 62) / table.row_bytes) {
-    throw Error(ExitCode::kResources, std::to_string(num_shots) + " shots of " +
-                                          std::to_string(table.num_bits) +
-                                          " bits do not fit memory: ask for fewer at a time");
+    fail(ExitCode::kResources, num_shots, " shots of ", table.num_bits,
+         " bits do not fit memory: ask for fewer at a time");
   }
   table.bytes.resize(num_shots * table.row_bytes);
   const std::uint64_t stride = d.source->row_stride();
@@ -99,8 +99,8 @@ ShotTable Sampler::sample(std::uint64_t num_shots) {
 KeptShots Sampler::count_kept(std::uint64_t num_shots, std::string_view silent) {
   Data& d = *data_;
   if (d.options.output == stabilizer::ShotOutput::kRecords) {
-    throw Error(ExitCode::kUsage,
-                "shots of measurements are not post-selected: make a sampler of detectors");
+    fail(ExitCode::kUsage,
+         "shots of measurements are not post-selected: make a sampler of detectors");
   }
   stabilizer::SampleOptions options = d.options;
   options.num_shots = num_shots;

@@ -1,5 +1,6 @@
 // See include/tilewave/session.h.
 #include "tilewave/session.h"
+#include "tilewave/base/error.h"
 
 #include <utility>
 
@@ -88,7 +89,7 @@ Result ask(const circuit::Circuit& circuit, const simulate::Options& options,
   simulate::Options asked = with_questions(options, questions, circuit.num_qubits());
   asked.explain = questions.explain;
   simulate::Result result = simulate::simulate(circuit, asked);
-  if (!result.state_error.empty()) throw Error(ExitCode::kResources, result.state_error);
+  if (!result.state_error.empty()) fail(ExitCode::kResources, result.state_error);
   if (result.keeper) result.keeper->remove();  // nothing is left to go on with
   return to_result(std::move(result));
 }
@@ -125,8 +126,7 @@ std::vector<std::complex<double>> Executable::statevector(std::optional<std::uin
 
 Session::Session(const SessionOptions& options) : data_(std::make_shared<Data>()) {
   if (options.threads < 0 || options.threads > 4096) {
-    throw Error(ExitCode::kUsage,
-                "threads = " + std::to_string(options.threads) + ": use 0 (all) to 4096");
+    fail(ExitCode::kUsage, "threads = ", options.threads, ": use 0 (all) to 4096");
   }
   data_->device = DeviceSet::parse(options.device);
   need_one_kind(data_->device);
@@ -139,7 +139,7 @@ Session::~Session() = default;
 
 Executable Session::compile(const Circuit& circuit, Effort effort) {
   if (circuit.num_qubits() == 0)
-    throw Error(ExitCode::kInput, "the circuit has no qubits: give the constructor their number");
+    fail(ExitCode::kInput, "the circuit has no qubits: give the constructor their number");
   if (effort == Effort::kAuto) effort = Effort::kRepeated;
   Executable executable(
       std::unique_ptr<Executable::Data>(new Executable::Data{circuit, data_, effort}));

@@ -1,17 +1,34 @@
-// Texts from parts.
+// Texts of several parts.
 #pragma once
 
-#include <initializer_list>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 namespace tilewave {
 
-/// The parts one after the other.
-inline std::string concat(std::initializer_list<std::string_view> parts) {
-  std::string all;
-  for (const std::string_view part : parts) all += part;
-  return all;
+namespace detail {
+
+template <class Part>
+void append(std::string& text, const Part& part) {
+  if constexpr (std::is_convertible_v<const Part&, std::string_view>) {
+    text += std::string_view(part);
+  } else if constexpr (std::is_same_v<Part, char>) {
+    text += part;
+  } else {
+    static_assert(std::is_integral_v<Part> && !std::is_same_v<Part, bool>);
+    text += std::to_string(part);
+  }
+}
+
+}  // namespace detail
+
+/// The parts behind each other: texts, characters, whole numbers.
+template <class... Parts>
+std::string concat(const Parts&... parts) {
+  std::string out;
+  (detail::append(out, parts), ...);
+  return out;
 }
 
 }  // namespace tilewave

@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "tilewave/base/concat.h"
 #include "tilewave/error.h"
 
 namespace tilewave {
@@ -20,6 +21,12 @@ class NoCudaError : public Error {
 namespace detail {
 [[noreturn]] void throw_check_failure(const char* condition, const char* file, int line,
                                       const std::string& message);
+}
+
+/// Throws an Error whose message is the parts behind each other: texts, characters, whole numbers.
+template <class... Parts>
+[[noreturn]] void fail(ExitCode code, const Parts&... parts) {
+  throw Error(code, concat(parts...));
 }
 
 }  // namespace tilewave

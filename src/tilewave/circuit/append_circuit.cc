@@ -115,10 +115,8 @@ class Appender {
     if (count == 0) return 0;
     for (std::uint32_t k = 1; k < count; ++k) {
       if (clbits_[first + k] == clbits_[first] + k) continue;
-      throw Error(ExitCode::kInput,
-                  "classical bits " + std::to_string(first) + " to " +
-                      std::to_string(first + count - 1) +
-                      " are used as one number: give them places in a row, in their order");
+      fail(ExitCode::kInput, "classical bits ", first, " to ", first + count - 1,
+           " are used as one number: give them places in a row, in their order");
     }
     return clbits_[first];
   }
@@ -171,9 +169,9 @@ void append_circuit(Circuit& to, const Circuit& from, std::span<const Qubit> qub
 void append_controlled(Circuit& to, const Circuit& from, std::span<const Qubit> qubits,
                        std::span<const Qubit> controls, std::uint64_t control_values) {
   if (!from.is_unitary()) {
-    throw Error(ExitCode::kInput,
-                "only a circuit of gates can be put under controls: this one measures, resets, "
-                "branches or has noise");
+    fail(ExitCode::kInput,
+         "only a circuit of gates can be put under controls: this one measures, resets, branches "
+         "or has noise");
   }
   std::vector<Clbit> clbits(from.num_clbits());
   Appender(to, from, qubits, clbits, controls, control_values).run();

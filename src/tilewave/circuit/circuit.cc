@@ -16,8 +16,7 @@ namespace {
 void check_finite(GateId gate, std::span<const double> params) {
   for (const double p : params) {
     if (!std::isfinite(p)) {
-      throw Error(ExitCode::kInput, "gate " + std::string(gate_info(gate).name) +
-                                        ": a parameter is not a finite number");
+      fail(ExitCode::kInput, "gate ", gate_info(gate).name, ": a parameter is not a finite number");
     }
   }
 }
@@ -69,9 +68,8 @@ std::uint32_t Circuit::add_creg(std::string name, std::uint32_t size) {
 void Circuit::check_reads(const ClassicalExpr& expr) const {
   circuit::for_each_read(expr, [&](Clbit first, std::uint32_t count) {
     if (std::uint64_t{first} + count > num_clbits_) {
-      throw Error(ExitCode::kInput, "a classical expression reads bit " +
-                                        std::to_string(std::uint64_t{first} + count - 1) +
-                                        ": there are " + std::to_string(num_clbits_));
+      fail(ExitCode::kInput, "a classical expression reads bit ", std::uint64_t{first} + count - 1,
+           ": there are ", num_clbits_);
     }
   });
 }
@@ -88,14 +86,12 @@ void Circuit::check_qubits(std::span<const Qubit> a, std::span<const Qubit> b,
   const std::size_t count = a.size() + b.size();
   for (std::size_t i = 0; i < count; ++i) {
     if (at(i) >= num_qubits_) {
-      throw Error(ExitCode::kInput, std::string(what) + ": qubit " + std::to_string(at(i)) +
-                                        " is out of range: the circuit has " +
-                                        std::to_string(num_qubits_) + " qubits");
+      fail(ExitCode::kInput, what, ": qubit ", at(i), " is out of range: the circuit has ",
+           num_qubits_, " qubits");
     }
     for (std::size_t j = 0; j < i; ++j) {
       if (at(i) == at(j)) {
-        throw Error(ExitCode::kInput, std::string(what) + ": qubit " + std::to_string(at(i)) +
-                                          " is named twice: use distinct qubits");
+        fail(ExitCode::kInput, what, ": qubit ", at(i), " is named twice: use distinct qubits");
       }
     }
   }
@@ -134,17 +130,14 @@ Op& Circuit::append_gate(Op op, std::span<const Qubit> controls, std::uint64_t c
   const GateInfo& info = gate_info(op.gate);
   const int arity = info.num_controls + info.num_targets;
   if (static_cast<int>(qubits.size()) != arity) {
-    throw Error(ExitCode::kInput, "gate " + std::string(info.name) + " takes " +
-                                      std::to_string(arity) + " qubits, not " +
-                                      std::to_string(qubits.size()));
+    fail(ExitCode::kInput, "gate ", info.name, " takes ", arity, " qubits, not ", qubits.size());
   }
   if (static_cast<int>(num_params) != info.num_params) {
-    throw Error(ExitCode::kInput, "gate " + std::string(info.name) + " takes " +
-                                      std::to_string(info.num_params) + " parameters, not " +
-                                      std::to_string(num_params));
+    fail(ExitCode::kInput, "gate ", info.name, " takes ", info.num_params, " parameters, not ",
+         num_params);
   }
   const std::size_t num_controls = controls.size() + static_cast<std::size_t>(info.num_controls);
-  if (num_controls > 64) throw Error(ExitCode::kInput, "a gate can have at most 64 controls");
+  if (num_controls > 64) fail(ExitCode::kInput, "a gate can have at most 64 controls");
   check_qubits(controls, qubits, info.name.data());
   op.control_values = control_values | ~low_mask(static_cast<int>(controls.size()));
   Op& added = append(op, controls, qubits);
@@ -206,16 +199,15 @@ void Circuit::for_each_read(const Op& op,
 Op& Circuit::add_matrix(std::span<const Qubit> controls, std::uint64_t control_values,
                         std::span<const Qubit> targets, std::vector<cplx> matrix) {
   if (targets.size() > 12 || matrix.size() != std::size_t{1} << (2 * targets.size())) {
-    throw Error(ExitCode::kInput, "matrix on " + std::to_string(targets.size()) +
-                                      " qubits needs 4^targets entries, got " +
-                                      std::to_string(matrix.size()));
+    fail(ExitCode::kInput, "matrix on ", targets.size(), " qubits needs 4^targets entries, got ",
+         matrix.size());
   }
   for (const cplx& x : matrix) {
     if (!std::isfinite(x.real()) || !std::isfinite(x.imag())) {
-      throw Error(ExitCode::kInput, "matrix has an entry that is not a finite number");
+      fail(ExitCode::kInput, "matrix has an entry that is not a finite number");
     }
   }
-  if (controls.size() > 64) throw Error(ExitCode::kInput, "a matrix can have at most 64 controls");
+  if (controls.size() > 64) fail(ExitCode::kInput, "a matrix can have at most 64 controls");
   check_qubits(controls, targets, "matrix");
   Op op;
   op.kind = OpKind::kMatrix;
@@ -228,8 +220,8 @@ Op& Circuit::add_matrix(std::span<const Qubit> controls, std::uint64_t control_v
 Op& Circuit::add_measure(Qubit qubit, Clbit clbit) {
   check_qubits({&qubit, 1}, {}, "measure");
   if (clbit >= num_clbits_) {
-    throw Error(ExitCode::kInput, "measure: classical bit " + std::to_string(clbit) +
-                                      " is out of range: there are " + std::to_string(num_clbits_));
+    fail(ExitCode::kInput, "measure: classical bit ", clbit, " is out of range: there are ",
+         num_clbits_);
   }
   Op op;
   op.kind = OpKind::kMeasure;
@@ -287,9 +279,9 @@ std::uint16_t Circuit::add_label(const std::string& label) {
   if (const auto known = label_numbers_.find(label); known != label_numbers_.end())
     return known->second;
   if (labels_.size() == 0xffff) {
-    throw Error(ExitCode::kInput,
-                "a circuit has at most 65535 different labels, this is one more: give operations "
-                "that noise does not tell apart the same label");
+    fail(ExitCode::kInput,
+         "a circuit has at most 65535 different labels, this is one more: give operations that "
+         "noise does not tell apart the same label");
   }
   labels_.push_back(label);
   return label_numbers_[label] = static_cast<std::uint16_t>(labels_.size());
@@ -348,7 +340,7 @@ void Circuit::set_jump_target(std::size_t jump, std::size_t op) {
 
 Op& Circuit::add_assign(Assignment assignment) {
   if (assignment.size > 64 || std::uint64_t{assignment.first} + assignment.size > num_clbits_) {
-    throw Error(ExitCode::kInput, "an assignment writes 1 to 64 classical bits that exist");
+    fail(ExitCode::kInput, "an assignment writes 1 to 64 classical bits that exist");
   }
   check_reads(assignment.value);
   Op op;

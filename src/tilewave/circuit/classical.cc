@@ -16,9 +16,9 @@ std::uint64_t from_double(double v) { return std::bit_cast<std::uint64_t>(v); }
 // Of what is computed: neither infinite nor no number at all.
 std::uint64_t finite(double v) {
   if (std::isfinite(v)) return from_double(v);
-  throw Error(ExitCode::kInput,
-              "the result of a classical expression is not a finite number, as of 1e300 * 1e300 or "
-              "sqrt(-1)");
+  fail(ExitCode::kInput,
+       "the result of a classical expression is not a finite number, as of 1e300 * 1e300 or "
+       "sqrt(-1)");
 }
 
 // Brings a 64-bit result back to its type.
@@ -43,7 +43,7 @@ std::uint64_t cast(std::uint64_t v, const ClassicalNode& from, const ClassicalNo
     if (to_float) return v;
     if (to.type == ClassicalType::kBool) return d != 0;
     if (!(d > -9.3e18 && d < 1.85e19)) {
-      throw Error(ExitCode::kInput, "a classical number does not fit an integer");
+      fail(ExitCode::kInput, "a classical number does not fit an integer");
     }
     return wrap(d < 0 ? static_cast<std::uint64_t>(static_cast<std::int64_t>(d))
                       : static_cast<std::uint64_t>(d),
@@ -84,7 +84,7 @@ std::uint64_t float_arithmetic(ClassicalOp op, double a, double b) {
     case ClassicalOp::kMul:
       return finite(a * b);
     case ClassicalOp::kDiv:
-      if (b == 0) throw Error(ExitCode::kInput, "a classical expression divides by zero");
+      if (b == 0) fail(ExitCode::kInput, "a classical expression divides by zero");
       return finite(a / b);
     default:
       throw Error(ExitCode::kInput, "this operation is not defined for floating-point numbers");
@@ -92,7 +92,7 @@ std::uint64_t float_arithmetic(ClassicalOp op, double a, double b) {
 }
 
 std::uint64_t divide(const ClassicalNode& node, std::uint64_t a, std::uint64_t b) {
-  if (b == 0) throw Error(ExitCode::kInput, "a classical expression divides by zero");
+  if (b == 0) fail(ExitCode::kInput, "a classical expression divides by zero");
   const bool rest = node.op == ClassicalOp::kMod;
   if (node.type != ClassicalType::kInt) return rest ? a % b : a / b;
   const auto x = static_cast<std::int64_t>(a), y = static_cast<std::int64_t>(b);
@@ -154,14 +154,13 @@ std::uint64_t call(const ClassicalNode& node, std::uint64_t a, std::uint64_t b) 
       return finite(std::pow(to_double(a), to_double(b)));
     case ClassicalFunction::kFloatMod:
       if (to_double(b) == 0) {
-        throw Error(ExitCode::kInput, "a classical expression divides by zero");
+        fail(ExitCode::kInput, "a classical expression divides by zero");
       }
       return from_double(std::fmod(to_double(a), to_double(b)));
     case ClassicalFunction::kPower:
       if (static_cast<std::int64_t>(b) < 0) {
-        throw Error(ExitCode::kInput, "a classical expression raises an integer to the power " +
-                                          std::to_string(static_cast<std::int64_t>(b)) +
-                                          ": use a float");
+        fail(ExitCode::kInput, "a classical expression raises an integer to the power ",
+             static_cast<std::int64_t>(b), ": use a float");
       }
       return integer_power(a, b);
     case ClassicalFunction::kPopcount:
@@ -173,8 +172,8 @@ std::uint64_t call(const ClassicalNode& node, std::uint64_t a, std::uint64_t b) 
 
 std::uint64_t bounded(const ClassicalNode& node, std::uint64_t a) {
   if (a < node.value) return a;
-  throw Error(ExitCode::kInput,
-              "an index that the circuit computed is out of range or names a qubit twice");
+  fail(ExitCode::kInput,
+       "an index that the circuit computed is out of range or names a qubit twice");
 }
 
 std::uint64_t value_of(const ClassicalExpr& expr, const ClassicalNode& node,
@@ -284,11 +283,10 @@ std::int32_t ClassicalExpr::add(ClassicalNode node) {
                      node.op >= ClassicalOp::kLookup;  // a call may have a second one
   if (node.a >= size || node.b >= size || (!leaf && node.a < 0) ||
       (!leaf && !unary && node.b < 0)) {
-    throw Error(ExitCode::kInput, "a classical expression names an operand that does not exist");
+    fail(ExitCode::kInput, "a classical expression names an operand that does not exist");
   }
   if (node.width < 1 || node.width > 64) {
-    throw Error(ExitCode::kInput,
-                "classical numbers have 1 to 64 bits, not " + std::to_string(node.width));
+    fail(ExitCode::kInput, "classical numbers have 1 to 64 bits, not ", node.width);
   }
   nodes.push_back(node);
   return size;

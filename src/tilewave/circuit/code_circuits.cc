@@ -13,7 +13,10 @@ namespace {
 using Qubits = std::vector<std::uint32_t>;
 using Place = std::pair<double, double>;  // ordered by x, then y
 
-[[noreturn]] void refuse(const std::string& message) { throw Error(ExitCode::kUsage, message); }
+template <class... Parts>
+[[noreturn]] void refuse(const Parts&... message) {
+  fail(ExitCode::kUsage, message...);
+}
 
 // A circuit under construction with the noise of the options behind or before every operation.
 class Noisy {
@@ -327,23 +330,21 @@ StabilizerCircuit code_circuit(std::string_view code, std::string_view task, con
       if (task == (x ? "rotated_memory_x" : "rotated_memory_z")) return rotated(x, o);
       if (task == (x ? "unrotated_memory_x" : "unrotated_memory_z")) return unrotated(x, o);
     }
-    refuse("surface_code has no task '" + std::string(task) +
+    refuse("surface_code has no task '", task,
            "': use rotated_memory_x, rotated_memory_z, unrotated_memory_x or unrotated_memory_z");
   }
   if (code == "repetition_code") {
     if (task == "memory") return repetition(o);
-    refuse("repetition_code has no task '" + std::string(task) + "': use memory");
+    refuse("repetition_code has no task '", task, "': use memory");
   }
   if (code == "color_code") {
-    if (task != "memory_xyz")
-      refuse("color_code has no task '" + std::string(task) + "': use memory_xyz");
+    if (task != "memory_xyz") refuse("color_code has no task '", task, "': use memory_xyz");
     if (o.rounds < 2) refuse("color_code needs --rounds of at least 2");
     if (o.distance < 3 || o.distance % 2 == 0)
       refuse("color_code needs an odd --distance of at least 3");
     return color(o);
   }
-  refuse("unknown code '" + std::string(code) +
-         "': use surface_code, repetition_code or color_code");
+  refuse("unknown code '", code, "': use surface_code, repetition_code or color_code");
 }
 
 }  // namespace tilewave::circuit

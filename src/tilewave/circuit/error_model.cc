@@ -49,13 +49,12 @@ ModelSize size_of(const ErrorModel& model) { return size_of(model.instructions);
 void need_unrollable(const ModelSize& size) {
   constexpr std::uint64_t kMost = std::uint64_t{1} << 28;
   if (size.errors > kMost) {
-    throw Error(ExitCode::kResources, "the unrolled error model has more than " +
-                                          std::to_string(kMost) +
-                                          " errors: shorten its repeat blocks");
+    fail(ExitCode::kResources, "the unrolled error model has more than ", kMost,
+         " errors: shorten its repeat blocks");
   }
   if (std::max(size.detectors, size.shift) >= std::uint64_t{1} << 63) {
-    throw Error(ExitCode::kResources,
-                "the unrolled error model has 2^63 detectors or more: shorten its repeat blocks");
+    fail(ExitCode::kResources,
+         "the unrolled error model has 2^63 detectors or more: shorten its repeat blocks");
   }
 }
 

@@ -205,8 +205,7 @@ std::span<const std::string_view> family_names() {
 
 Circuit make_family(std::string_view name, std::uint32_t num_qubits) {
   if (num_qubits < 2 || num_qubits > 64) {
-    throw Error(ExitCode::kUsage,
-                "a benchmark circuit has 2 to 64 qubits, not " + std::to_string(num_qubits));
+    fail(ExitCode::kUsage, "a benchmark circuit has 2 to 64 qubits, not ", num_qubits);
   }
   for (const Family& f : kFamilies) {
     if (f.name != name) continue;
@@ -219,7 +218,7 @@ Circuit make_family(std::string_view name, std::uint32_t num_qubits) {
   for (const Family& f : kFamilies) (known += known.empty() ? "" : ", ") += f.name;
   std::string message = "unknown family '";
   message.append(name).append("': choose one of ").append(known);
-  throw Error(ExitCode::kUsage, message);
+  fail(ExitCode::kUsage, message);
 }
 
 }  // namespace tilewave::circuit

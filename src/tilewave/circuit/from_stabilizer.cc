@@ -20,9 +20,8 @@ class Converter {
   explicit Converter(const StabilizerCircuit& source) : out_(0, 0) {
     const StabCounts counts = source.counts();
     if (counts.measurements > kMostOps || counts.qubits > kMostOps) {
-      throw Error(ExitCode::kResources, "the circuit has " + std::to_string(counts.measurements) +
-                                            " measurements on " + std::to_string(counts.qubits) +
-                                            " qubits: too many for a state vector");
+      tilewave::fail(ExitCode::kResources, "the circuit has ", counts.measurements,
+                     " measurements on ", counts.qubits, " qubits: too many for a state vector");
     }
     if (counts.qubits) out_.add_qreg("q", static_cast<std::uint32_t>(counts.qubits));
     if (counts.measurements) out_.add_creg("rec", static_cast<std::uint32_t>(counts.measurements));
@@ -34,18 +33,17 @@ class Converter {
   }
 
  private:
-  [[noreturn]] void fail(const std::string& problem) const {
-    throw Error(ExitCode::kInput,
-                line_ ? "line " + std::to_string(line_) + ": " + problem : problem);
+  template <class... Parts>
+  [[noreturn]] void fail(const Parts&... problem) const {
+    tilewave::fail(ExitCode::kInput, line_ ? concat("line ", line_, ": ") : "", problem...);
   }
 
   void block(const StabilizerCircuit& source) {
     for (const StabInstruction& op : source.instructions()) {
       line_ = op.line;
       if (out_.ops().size() > kMostOps) {
-        throw Error(ExitCode::kResources, "unrolled, the circuit has more than " +
-                                              std::to_string(kMostOps) +
-                                              " operations: too many for a state vector");
+        tilewave::fail(ExitCode::kResources, "unrolled, the circuit has more than ", kMostOps,
+                       " operations: too many for a state vector");
       }
       if (op.kind == StabKind::kRepeat) {
         for (std::uint64_t k = 0; k < op.repeat; ++k) {
@@ -66,7 +64,7 @@ class Converter {
       return;
     }
     if (is_leakage(op.kind) || (op.kind == StabKind::kGate && !args.empty())) {
-      fail(std::string(source.name(op)) +
+      fail(source.name(op),
            " has to do with leakage, a state vector has none: sample the circuit with "
            "compile_sampler");
     }
@@ -74,7 +72,7 @@ class Converter {
         op.kind >= StabKind::kXError && op.kind <= StabKind::kHeraldedPauliChannel1;
     if ((is_noise || is_measurement(op.kind)) &&
         std::any_of(args.begin(), args.end(), [](double p) { return p != 0; })) {
-      fail(std::string(source.name(op)) +
+      fail(source.name(op),
            " is noise, a state vector has none: sample the circuit with compile_sampler");
     }
     if (op.kind == StabKind::kHeraldedErase || op.kind == StabKind::kHeraldedPauliChannel1) {
@@ -146,8 +144,7 @@ class Converter {
     GateId pauli = GateId::kZ;
     if (gate == GateId::kCx || gate == GateId::kXcz) pauli = GateId::kX;
     if (gate == GateId::kCy || gate == GateId::kYcz) pauli = GateId::kY;
-    if (record.value > next_)
-      fail("rec[-" + std::to_string(record.value) + "] is before the start");
+    if (record.value > next_) fail("rec[-", record.value, "] is before the start");
     Op& op = out_.add_gate(pauli, {qubit});
     op.condition = out_.add_condition({next_ - record.value, 1, {1}, {}});
     op.line = line_;
@@ -209,7 +206,7 @@ class Converter {
       inverted ^= factors[i].inverted;
       for (std::size_t j = 0; j < i; ++j) {
         if (factors[i].value == factors[j].value) {
-          fail("a Pauli product names qubit " + std::to_string(factors[i].value) +
+          fail("a Pauli product names qubit ", factors[i].value,
                " twice: multiply its factors first");
         }
       }

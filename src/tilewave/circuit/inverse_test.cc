@@ -6,9 +6,9 @@
 #include <complex>
 #include <map>
 
+#include "oracle/random_circuit.h"
 #include "tilewave/base/error.h"
 #include "tilewave/circuit/families.h"
-#include "tilewave/circuit/random_circuit.h"
 
 namespace tilewave::circuit {
 namespace {

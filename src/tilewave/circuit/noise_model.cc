@@ -49,9 +49,8 @@ bool names(const std::vector<std::vector<Qubit>>& lists, std::span<const Qubit> 
 void check_qubit(const NoiseModel& model, const std::string& path, Qubit qubit,
                  std::uint32_t num_qubits) {
   if (qubit < num_qubits || model.ignores_absent) return;
-  throw Error(ExitCode::kInput, path + ": qubit " + std::to_string(qubit) +
-                                    " does not exist: the circuit has qubits 0 to " +
-                                    std::to_string(num_qubits - 1));
+  fail(ExitCode::kInput, path, ": qubit ", qubit, " does not exist: the circuit has qubits 0 to ",
+       num_qubits - 1);
 }
 
 class Writer {
@@ -65,10 +64,9 @@ class Writer {
       }
       has_idle_ |= rule.on_idle;
       if (rule.on_idle && circuit.has_control_flow()) {
-        throw Error(ExitCode::kInput,
-                    rule.path +
-                        ": idle noise needs a circuit without loops and branches: put the noise "
-                        "on id gates instead");
+        fail(ExitCode::kInput, rule.path,
+             ": idle noise needs a circuit without loops and branches: put "
+             "the noise on id gates instead");
       }
     }
   }

@@ -30,20 +30,19 @@ void need_bound(const Circuit& circuit) {
   const std::string which = names.size() == 1 ? "the parameter '" + names[0] + "' has no value"
                                               : std::to_string(names.size()) + " parameters ('" +
                                                     names[0] + "', ...) have no value";
-  throw Error(ExitCode::kInput,
-              which + ": bind the circuit to numbers first, or compile it as a function of them");
+  fail(ExitCode::kInput, which,
+       ": bind the circuit to numbers first, or compile it as a function of them");
 }
 
 void need_values(std::span<const std::string> parameters, std::span<const double> values) {
   if (values.size() != parameters.size()) {
-    throw Error(ExitCode::kInput, "the circuit has " + std::to_string(parameters.size()) +
-                                      " parameters, got " + std::to_string(values.size()) +
-                                      " values");
+    fail(ExitCode::kInput, "the circuit has ", parameters.size(), " parameters, got ",
+         values.size(), " values");
   }
   for (std::size_t k = 0; k < values.size(); ++k) {
     if (std::isfinite(values[k])) continue;
-    throw Error(ExitCode::kInput, "the value of parameter " + std::to_string(k) + " ('" +
-                                      parameters[k] + "') is not a finite number");
+    fail(ExitCode::kInput, "the value of parameter ", k, " ('", parameters[k],
+         "') is not a finite number");
   }
 }
 
@@ -60,7 +59,7 @@ void copy_affine(const Circuit& from, std::size_t op, Circuit& to, std::size_t a
 }
 
 std::uint32_t Circuit::add_parameter(const std::string& name) {
-  if (name.empty()) throw Error(ExitCode::kInput, "a parameter needs a name that is not empty");
+  if (name.empty()) fail(ExitCode::kInput, "a parameter needs a name that is not empty");
   const auto known = parameter_numbers_.find(name);
   if (known != parameter_numbers_.end()) return known->second;
   parameters_.push_back(name);
@@ -77,8 +76,8 @@ void Circuit::set_affine(std::size_t op, std::size_t k, AffineAngle angle) {
     finite &= std::isfinite(t.coefficient);
   }
   if (!finite) {
-    throw Error(ExitCode::kInput, "gate " + std::string(gate_info(ops_[op].gate).name) +
-                                      ": a coefficient of an angle is not a finite number");
+    fail(ExitCode::kInput, "gate ", gate_info(ops_[op].gate).name,
+         ": a coefficient of an angle is not a finite number");
   }
   if (sum.terms.empty()) return set_param(op, k, sum.constant);
   const auto place = static_cast<std::uint32_t>(ops_[op].first_param + k);
@@ -101,7 +100,7 @@ Circuit Circuit::bind(std::span<const double> values) const {
   for (const PlacedAngle& a : affine_) {
     const double value = a.angle.value(values);
     if (!std::isfinite(value)) {
-      throw Error(ExitCode::kInput, "an angle is not a finite number with these parameters");
+      fail(ExitCode::kInput, "an angle is not a finite number with these parameters");
     }
     bound.param_pool_[a.place] = value;
   }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <unordered_map>
 
 #include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
@@ -88,7 +87,10 @@ constexpr StabOpInfo kOps[] = {
 // clang-format on
 static_assert(std::size(kOps) == static_cast<std::size_t>(K::kCount));
 
-[[noreturn]] void fail(const std::string& message) { throw Error(ExitCode::kInput, message); }
+template <class... Parts>
+[[noreturn]] void fail(const Parts&... message) {
+  tilewave::fail(ExitCode::kInput, message...);
+}
 
 // Each product of Paulis must be Hermitian: with its factors on a qubit two by two, as often as
 // unequal ones meet it gains an i, which must come in pairs.
@@ -109,7 +111,7 @@ void check_hermitian(const std::string& where, std::span<const StabTarget> targe
       }
     }
     if (turns % 2) {
-      fail(where +
+      fail(where,
            ": a Pauli product is anti-Hermitian (it multiplies to +-i times a Pauli): fix "
            "the repeated qubit");
     }
@@ -152,31 +154,30 @@ void check_args(const StabOpInfo& info, GateId gate, std::string_view name,
   const int n = static_cast<int>(args.size());
   const bool spreads = info.kind == K::kGate && may_spread_leakage(gate) && n > 0;
   if (spreads && n != 4) {
-    fail(std::string(name) + " takes no arguments, or the 4 of leakage (s01, s10, m01, m10), not " +
-         std::to_string(n));
+    fail(name, " takes no arguments, or the 4 of leakage (s01, s10, m01, m10), not ", n);
   }
   if (!spreads && (n < info.min_args || (info.max_args >= 0 && n > info.max_args))) {
     std::string takes = std::to_string(info.min_args);
     if (info.max_args < 0) takes += " or more";
     if (info.max_args > info.min_args) takes += " to " + std::to_string(info.max_args);
     const char* noun = takes == "1" ? " argument, not " : " arguments, not ";
-    fail(std::string(name) + " takes " + takes + noun + std::to_string(n));
+    fail(name, " takes ", takes, noun, n);
   }
   const bool probabilities = info.probabilities || spreads;
   double sums[4] = {};
   for (std::size_t k = 0; k < args.size(); ++k) {
     const double a = args[k];
-    if (!std::isfinite(a)) fail(std::string(name) + ": an argument is not a finite number");
+    if (!std::isfinite(a)) fail(name, ": an argument is not a finite number");
     if (probabilities && (a < 0 || a > 1)) {
       const std::string value = write_double(a, std::chars_format::general, 6);
-      fail(std::string(name) + ": argument " + value + " is not a probability in [0, 1]");
+      fail(name, ": argument ", value, " is not a probability in [0, 1]");
     }
     if (probabilities) sums[set_of(info.kind, k)] += a;
   }
   for (double sum : sums) {
     if (sum <= 1.0000001) continue;
-    fail(std::string(name) + ": the probabilities add up to " +
-         write_double(sum, std::chars_format::fixed, 6) + ", more than 1");
+    fail(name, ": the probabilities add up to ", write_double(sum, std::chars_format::fixed, 6),
+         ", more than 1");
   }
   if (info.kind == K::kObservableInclude) {
     if (args[0] < 0 || args[0] != std::floor(args[0]))
@@ -198,12 +199,11 @@ void check_targets(const StabOpInfo& info, GateId gate, std::string_view name,
   }
   const std::string where(name);
   for (const StabTarget& t : targets) {
-    if (t.value > kMaxIndex)
-      fail(where + ": index " + std::to_string(t.value) + " is above 2^24 - 1");
+    if (t.value > kMaxIndex) fail(where, ": index ", t.value, " is above 2^24 - 1");
     bool ok = false;
     switch (rule) {
       case T::kNone:
-        fail(where + " takes no targets");
+        fail(where, " takes no targets");
       case T::kQubits:
       case T::kTriples:
         ok = t.kind == TK::kQubit && !t.inverted;
@@ -232,38 +232,35 @@ void check_targets(const StabOpInfo& info, GateId gate, std::string_view name,
         break;
     }
     if (!ok) {
-      fail(where + " takes " + std::string(describe(rule)));
+      fail(where, " takes ", describe(rule));
     }
   }
   if (rule == T::kPairs || rule == T::kMeasuredPairs) {
-    if (targets.size() % 2)
-      fail(where + " takes an even number of targets, not " + std::to_string(targets.size()));
+    if (targets.size() % 2) fail(where, " takes an even number of targets, not ", targets.size());
     for (std::size_t i = 0; i < targets.size(); i += 2) {
       const StabTarget &a = targets[i], &b = targets[i + 1];
       if (a.kind == TK::kQubit && b.kind == TK::kQubit && a.value == b.value) {
-        fail(where + ": qubit " + std::to_string(a.value) + " is paired with itself");
+        fail(where, ": qubit ", a.value, " is paired with itself");
       }
       const bool ca = a.kind != TK::kQubit, cb = b.kind != TK::kQubit;
       // The Z-controlled side of the gate is the only one a classical bit can stand for.
       if ((ca && (gate == GateId::kXcz || gate == GateId::kYcz)) ||
           (cb && (gate == GateId::kCx || gate == GateId::kCy))) {
-        fail(where + ": a classical bit can only be the control");
+        fail(where, ": a classical bit can only be the control");
       }
     }
   }
   if (rule == T::kTriples) {
-    if (targets.size() % 3)
-      fail(where + " takes targets by threes, not " + std::to_string(targets.size()));
+    if (targets.size() % 3) fail(where, " takes targets by threes, not ", targets.size());
     for (std::size_t i = 0; i < targets.size(); i += 3) {
       const auto a = targets[i].value, b = targets[i + 1].value, c = targets[i + 2].value;
       if (a == b || a == c || b == c)
-        fail(where + ": qubit " + std::to_string(a == b || a == c ? a : b) +
-             " occurs twice in a triple");
+        fail(where, ": qubit ", a == b || a == c ? a : b, " occurs twice in a triple");
     }
   }
   if (info.kind == K::kRotPauli) {
     for (const StabTarget& t : targets) {
-      if (t.inverted) fail(where + " takes no '!': give the angle the other sign");
+      if (t.inverted) fail(where, " takes no '!': give the angle the other sign");
     }
   }
   if (rule == T::kProducts || rule == T::kPaulis) {
@@ -272,7 +269,7 @@ void check_targets(const StabOpInfo& info, GateId gate, std::string_view name,
       const bool combiner = targets[i].kind == TK::kCombiner;
       if (combiner &&
           (!last_pauli || i + 1 == targets.size() || targets[i + 1].kind == TK::kCombiner)) {
-        fail(where + ": '*' must stand between two Pauli targets");
+        fail(where, ": '*' must stand between two Pauli targets");
       }
       last_pauli = !combiner;
     }

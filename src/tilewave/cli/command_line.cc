@@ -12,7 +12,7 @@
 namespace tilewave::cli {
 namespace {
 
-std::string in_quotes(std::string_view word) { return concat({"'", word, "'"}); }
+std::string in_quotes(std::string_view word) { return concat("'", word, "'"); }
 
 // " (did you mean 'x'?)", or nothing.
 std::string suggestion(std::string_view word, const std::vector<std::string>& names) {

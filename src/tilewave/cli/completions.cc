@@ -199,8 +199,7 @@ void add_completions_command(CLI::App& app) {
     if (*shell == "zsh") script = zsh(tree);
     if (*shell == "fish") script = fish(tree);
     if (script.empty()) {
-      throw Error(ExitCode::kUsage,
-                  "there are no completions for '" + *shell + "': use bash, zsh or fish");
+      fail(ExitCode::kUsage, "there are no completions for '", *shell, "': use bash, zsh or fish");
     }
     std::fputs(script.c_str(), stdout);
   });

@@ -29,21 +29,20 @@ formats::ShotLayout layout_of(const ConvertFlags& f) {
   layout.detectors = f.detectors;
   layout.observables = f.observables;
   if (!f.circuit.empty() && !f.dem.empty())
-    throw Error(ExitCode::kUsage, "use one of --circuit and --dem");
+    fail(ExitCode::kUsage, "use one of --circuit and --dem");
   formats::ShotLayout known;  // all there are
   if (!f.circuit.empty()) {
     StimFile file(f.circuit, "rb");
     const circuit::StabCounts counts = language::parse_stim(file.read_all(), file.name()).counts();
     known = {counts.measurements, counts.detectors, counts.observables};
-    if (f.types.empty())
-      throw Error(ExitCode::kUsage, "--circuit needs --types, for example --types DL");
+    if (f.types.empty()) fail(ExitCode::kUsage, "--circuit needs --types, for example --types DL");
   } else if (!f.dem.empty()) {
     StimFile file(f.dem, "rb");
     const circuit::ModelSize size =
         circuit::size_of(language::parse_dem(file.read_all(), file.name()));
     known = {0, size.detectors, size.observables};
   } else if (!f.types.empty()) {
-    throw Error(ExitCode::kUsage, "--types chooses among the bits of --circuit or --dem");
+    fail(ExitCode::kUsage, "--types chooses among the bits of --circuit or --dem");
   }
   for (char t : f.types.empty() && !f.dem.empty() ? "DL" : f.types) {
     if (t == 'M' && f.dem.empty())
@@ -53,13 +52,13 @@ formats::ShotLayout layout_of(const ConvertFlags& f) {
     else if (t == 'L')
       layout.observables = known.observables;
     else
-      throw Error(ExitCode::kUsage, f.dem.empty() ? "--types takes letters of MDL"
-                                                  : "--types of an error model takes D and L");
+      fail(ExitCode::kUsage, f.dem.empty() ? "--types takes letters of MDL"
+                                           : "--types of an error model takes D and L");
   }
   if (layout.bits() == 0) {
-    throw Error(ExitCode::kUsage,
-                "the bits of a shot are not known: use --circuit and --types, --dem, "
-                "--bits_per_shot or --num_detectors");
+    fail(ExitCode::kUsage,
+         "the bits of a shot are not known: use --circuit and --types, --dem, --bits_per_shot or "
+         "--num_detectors");
   }
   return layout;
 }
@@ -69,7 +68,7 @@ void convert_circuit(const ConvertFlags& f, const CLI::App& command) {
     const std::string name = option->get_name();
     const bool is_of_circuits = name == "--to" || name == "--in" || name == "--out";
     if (option->count() > 0 && !is_of_circuits && !name.starts_with("--max-"))
-      throw Error(ExitCode::kUsage, name + " is of shots, and --to converts a circuit: use one");
+      fail(ExitCode::kUsage, name, " is of shots, and --to converts a circuit: use one");
   }
   need_distinct_files({f.in}, {{"--out", f.out}});
   StimFile in(f.in, "rb");
@@ -125,9 +124,9 @@ void add_convert_command(CLI::App& app) {
                               obs_to = formats::parse_shot_format(f->obs_out_format);
     const formats::ShotLayout layout = layout_of(*f);
     if (f->bits > 0 && (to == formats::ShotFormat::kDets || obs_to == formats::ShotFormat::kDets)) {
-      throw Error(ExitCode::kUsage,
-                  "dets says of every bit what it is, and --bits_per_shot does not: use "
-                  "--num_measurements, --num_detectors and --num_observables, --circuit or --dem");
+      fail(ExitCode::kUsage,
+           "dets says of every bit what it is, and --bits_per_shot does not: use "
+           "--num_measurements, --num_detectors and --num_observables, --circuit or --dem");
     }
     StimFile in(f->in, "rb"), out(f->out, "whole");
     formats::ShotReader reader(in.get(), in.name(), formats::parse_shot_format(f->in_format),
@@ -136,7 +135,7 @@ void add_convert_command(CLI::App& app) {
     std::unique_ptr<StimFile> obs;
     if (!f->obs_out.empty()) {
       if (formats::is_summary(to) || formats::is_summary(obs_to))
-        throw Error(ExitCode::kUsage, "counts and pairs cannot be combined with --obs_out");
+        fail(ExitCode::kUsage, "counts and pairs cannot be combined with --obs_out");
       observables.observables = layout.observables;
       most.observables = 0;
       obs = std::make_unique<StimFile>(f->obs_out, "whole");

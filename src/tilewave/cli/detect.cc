@@ -50,8 +50,8 @@ void add_detect_command(CLI::App& app) {
   add_strata_flags(*command, f->strata);
   command->callback([f, command] {
     if (f->append + f->prepend + !f->obs_out.empty() > 1) {
-      throw Error(ExitCode::kUsage,
-                  "use one of --append_observables, --prepend_observables and --obs_out");
+      fail(ExitCode::kUsage,
+           "use one of --append_observables, --prepend_observables and --obs_out");
     }
     need_distinct_files({f->in}, {{"--out", f->out}, {"--obs_out", f->obs_out}});
     std::uint64_t input = 0;
@@ -67,7 +67,7 @@ void add_detect_command(CLI::App& app) {
                                "--obs_out", "--first_shot", "--checkpoint", "--resume"}) {
         if (command->count(flag) > 0) {
           const std::string problem = "--strata makes a table of shots of its own: leave out ";
-          throw Error(ExitCode::kUsage, problem + flag);
+          fail(ExitCode::kUsage, problem + flag);
         }
       }
       std::optional<std::string> format;
@@ -75,8 +75,7 @@ void add_detect_command(CLI::App& app) {
       return write_strata(program, options, f->strata, format, *f);
     }
     for (const char* flag : {"--fault_distance", "--allocation", "--confidence"}) {
-      if (command->count(flag) > 0)
-        throw Error(ExitCode::kUsage, std::string(flag) + " goes with --strata");
+      if (command->count(flag) > 0) fail(ExitCode::kUsage, flag, " goes with --strata");
     }
     Fingerprint outputs;
     outputs.add(std::string_view("detect"));

@@ -11,9 +11,8 @@ simulate::Distribution read_distribution(const std::string& ranks_flag) {
   if (!ranks_flag.empty()) {
     d.num_logical_ranks = static_cast<int>(parse_number("--ranks", ranks_flag, 1, 1 << 16));
     if (d.processes && d.num_logical_ranks != d.processes->size()) {
-      throw Error(ExitCode::kUsage, "--ranks " + ranks_flag + ": started as " +
-                                        std::to_string(d.processes->size()) +
-                                        " processes, each is a rank: leave --ranks out");
+      fail(ExitCode::kUsage, "--ranks ", ranks_flag, ": started as ", d.processes->size(),
+           " processes, each is a rank: leave --ranks out");
     }
   }
   return d;
@@ -22,8 +21,8 @@ simulate::Distribution read_distribution(const std::string& ranks_flag) {
 void need_one_process(const std::string& command) {
   const int size = runtime::launch().size;
   if (size <= 1) return;
-  throw Error(ExitCode::kUsage, "'" + command + "' uses one process but " + std::to_string(size) +
-                                    " were started: run it without mpirun or srun");
+  fail(ExitCode::kUsage, "'", command, "' uses one process but ", size,
+       " were started: run it without mpirun or srun");
 }
 
 }  // namespace tilewave::cli

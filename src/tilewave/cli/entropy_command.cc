@@ -36,19 +36,18 @@ field::Footprint to_window(const EntropyFlags& f) {
   if (f.shape == "square") {
     if (f.window.empty()) return field::Footprint::rectangle(2 * f.radius + 1, 2 * f.radius + 1);
     const auto [w, h] = to_size("--window", f.window);
-    if (w > 1 << 20 || h > 1 << 20) usage_error("--window " + f.window + ": too large");
+    if (w > 1 << 20 || h > 1 << 20) usage_error("--window ", f.window, ": too large");
     return field::Footprint::rectangle(static_cast<int>(w), static_cast<int>(h));
   }
   if (!f.window.empty()) usage_error("--window is for squares: a picture has its own size");
   if (f.shape.find('.') == std::string::npos)
-    usage_error("--shape " + f.shape + ": use square, disk, or a picture (.png .pgm .tif .npy)");
+    usage_error("--shape ", f.shape, ": use square, disk, or a picture (.png .pgm .tif .npy)");
   const auto reader = formats::open_raster(f.shape);
   const formats::RasterInfo& info = reader->info();
   if (info.channels != 1 || info.type != formats::SampleType::kUint8 || info.width > 4096 ||
       info.height > 4096) {
-    throw Error(
-        ExitCode::kInput,
-        f.shape + ": a window mask is an 8-bit picture of one channel, at most 4096 a side");
+    fail(ExitCode::kInput, f.shape,
+         ": a window mask is an 8-bit picture of one channel, at most 4096 a side");
   }
   std::vector<std::uint8_t> cells(static_cast<std::size_t>(info.width * info.height));
   reader->read_rows(cells.data(), info.height);
@@ -60,7 +59,7 @@ double to_base(const EntropyFlags& f, int levels) {
   if (f.base == "e") return 0;
   const double base = f.base == "K" ? levels : to_number("--base", f.base);
   if (!(base > 1) || std::isinf(base))
-    usage_error("--base " + f.base + ": a base is a number above 1");
+    usage_error("--base ", f.base, ": a base is a number above 1");
   return base;
 }
 
@@ -70,9 +69,8 @@ int to_levels(const EntropyFlags& f, const field::ClassTable& table) {
   const int most = table.classes.back();
   if (!f.levels_given) return std::max(static_cast<int>(table.classes.size()), 2);
   if (most < f.levels) return f.levels;
-  usage_error("--levels " + std::to_string(f.levels) + ": " + f.classes + " lists the class " +
-              std::to_string(most) + ": leave --levels out, or give " + std::to_string(most + 1) +
-              " and more");
+  usage_error("--levels ", f.levels, ": ", f.classes, " lists the class ", most,
+              ": leave --levels out, or give ", most + 1, " and more");
 }
 
 void set_border(const EntropyFlags& f, const field::ClassTable& table, field::EntropyOptions& o) {
@@ -82,17 +80,17 @@ void set_border(const EntropyFlags& f, const field::ClassTable& table, field::En
     return;
   }
   if (!f.border.starts_with("constant:")) {
-    usage_error("--border " + f.border +
+    usage_error("--border ", f.border,
                 ": use crop, reflect, nearest, constant:<class>, valid or study2020");
   }
   double code = to_number("--border constant:", f.border.substr(9));
   if (!f.classes.empty()) {
     const bool whole = code >= 0 && code <= 65535 && code == std::floor(code);
     code = whole ? table.index_of(static_cast<int>(code)) : -1;
-    if (code < 0) usage_error("--border " + f.border + ": " + f.classes + " lists no such class");
+    if (code < 0) usage_error("--border ", f.border, ": ", f.classes, " lists no such class");
   }
   if (!(code >= 0 && code < o.levels && code == std::floor(code)))
-    usage_error("--border " + f.border + ": the class must be 0.." + std::to_string(o.levels - 1));
+    usage_error("--border ", f.border, ": the class must be 0..", o.levels - 1);
   o.border = field::Border::kConstant;
   o.constant_code = static_cast<int>(code);
 }
@@ -102,14 +100,14 @@ field::EntropyAlgorithm to_algorithm(const std::string& name) {
   for (const A a : {A::kAuto, A::kNaive, A::kNibble, A::kPlane, A::kSliding, A::kColumn}) {
     if (name == field::algorithm_name(a)) return a;
   }
-  usage_error("--algorithm " + name + ": use auto, naive, nibble, plane, sliding or column");
+  usage_error("--algorithm ", name, ": use auto, naive, nibble, plane, sliding or column");
 }
 
 // "low:high", "auto" (all values), or percentages "2%:98%".
 void set_range(const EntropyFlags& f, const formats::RasterInfo* raw, field::EntropyJob& job) {
   const std::size_t colon = f.range.find(':');
   if (f.range != "auto" && colon == std::string::npos)
-    usage_error("--range " + f.range + ": write low:high, 2%:98% or auto");
+    usage_error("--range ", f.range, ": write low:high, 2%:98% or auto");
   std::string low = "0%", high = "100%";
   if (f.range != "auto") {
     low = f.range.substr(0, colon);
@@ -122,12 +120,12 @@ void set_range(const EntropyFlags& f, const formats::RasterInfo* raw, field::Ent
     return;
   }
   if (!low.ends_with('%') || !high.ends_with('%'))
-    usage_error("--range " + f.range + ": give both ends as percentages, or none");
+    usage_error("--range ", f.range, ": give both ends as percentages, or none");
   low.pop_back();
   high.pop_back();
   const double from = to_number("--range", low), to = to_number("--range", high);
   if (!(from >= 0 && from < to && to <= 100))
-    usage_error("--range " + f.range + ": percentages must rise within 0..100");
+    usage_error("--range ", f.range, ": percentages must rise within 0..100");
   const auto reader = open_input(f, raw);  // a pass of its own over the file
   const field::ValueRange range = field::find_range(*reader, job.quantisation.nodata, from, to);
   job.quantisation.low = range.low;
@@ -138,11 +136,11 @@ void set_range(const EntropyFlags& f, const formats::RasterInfo* raw, field::Ent
 void check_view(const EntropyFlags& f) {
   if (f.view.empty()) return;
   if (formats::raster_format_of(f.view) != formats::RasterFormat::kPng)
-    usage_error("--view " + f.view + ": a view is written as .png");
+    usage_error("--view ", f.view, ": a view is written as .png");
   std::error_code ignored;
   const auto folder = std::filesystem::path(f.view).parent_path();
   if (!folder.empty() && !std::filesystem::is_directory(folder, ignored))
-    throw Error(ExitCode::kResources, f.view + ": cannot write: there is no such folder");
+    fail(ExitCode::kResources, f.view, ": cannot write: there is no such folder");
 }
 
 // What a logarithm to this base counts in.
@@ -190,19 +188,19 @@ void report(const EntropyFlags& f, int pages, const field::EntropySummary& s) {
 
 void run_container(const EntropyFlags& f, const InterruptFlag& interrupt, field::EntropyJob& job) {
   if (!f.in.ends_with(".bin")) {
-    usage_error(f.in + ": results are written as .csv, and not read: a container of images is a " +
-                ".bin file");
+    usage_error(
+        f.in, ": results are written as .csv, and not read: a container of images is a .bin file");
   }
   if (formats::raster_format_of(f.out) != formats::RasterFormat::kStudy ||
       f.out.ends_with(".bin")) {
-    usage_error(f.out + ": a .bin container is answered by a .csv file");
+    usage_error(f.out, ": a .bin container is answered by a .csv file");
   }
   if (!f.range.empty() && f.range.find('%') != std::string::npos)
     usage_error("--range in percent needs a single image");
   if (f.dtype != "f32")
-    usage_error("--dtype " + f.dtype + ": a .csv file holds printed numbers, leave it out");
+    usage_error("--dtype ", f.dtype, ": a .csv file holds printed numbers, leave it out");
   if (!f.view.empty())
-    usage_error("--view needs a single image, " + f.in + " is a container of several");
+    usage_error("--view needs a single image, ", f.in, " is a container of several");
   if (f.channel > 0) usage_error("--channel: the images of a container have one channel");
   formats::StudyReader in(f.in);
   formats::StudyWriter out(f.out);

@@ -5,7 +5,6 @@
 
 #include <CLI/CLI.hpp>
 
-#include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
 #include "tilewave/base/read_double.h"
 
@@ -22,7 +21,7 @@ formats::SampleType to_sample_type(const std::string& name) {
     if (name.substr(0, digits) == known.substr(0, 1) && name.substr(digits) == known.substr(size))
       return type;
   }
-  usage_error("--type " + name + ": use u8, i8, u16, i16, u32, i32, u64, i64, f16, f32 or f64");
+  usage_error("--type ", name, ": use u8, i8, u16, i16, u32, i32, u64, i64, f16, f32 or f64");
 }
 
 // ---- interrupts ----
@@ -33,8 +32,6 @@ void poll_stop() {
 }
 
 }  // namespace
-
-void usage_error(const std::string& message) { throw Error(ExitCode::kUsage, message); }
 
 void add_field_flags(CLI::App& command, FieldFlags& f, const char* formats_in,
                      const char* formats_out, const char* default_type) {
@@ -61,7 +58,7 @@ void add_field_flags(CLI::App& command, FieldFlags& f, const char* formats_in,
 
 double to_number(const char* flag, const std::string& text) {
   const std::optional<double> value = whole_double(text);
-  if (!value) usage_error(std::string(flag) + " " + text + ": not a number");
+  if (!value) usage_error(flag, " ", text, ": not a number");
   return *value;
 }
 
@@ -70,9 +67,8 @@ std::unique_ptr<formats::RasterReader> open_input(const FieldFlags& f,
   auto reader = formats::open_raster(f.in, raw, f.channel);
   const int channels = reader->info().channels;
   if (channels == 1) return reader;
-  throw Error(ExitCode::kInput, f.in + ": the image has " + std::to_string(channels) +
-                                    " channels, one is taken: pick it with --channel 0.." +
-                                    std::to_string(channels - 1));
+  fail(ExitCode::kInput, f.in, ": the image has ", channels,
+       " channels, one is taken: pick it with --channel 0..", channels - 1);
 }
 
 void report_pages(const FieldFlags& f, const formats::RasterInfo& info) {
@@ -84,24 +80,24 @@ std::pair<std::int64_t, std::int64_t> to_size(const char* flag, const std::strin
   long long w = 0, h = 0;
   char rest = 0;
   if (std::sscanf(text.c_str(), "%lldx%lld%c", &w, &h, &rest) != 2 || w < 1 || h < 1) {
-    usage_error(std::string(flag) + " " + text + ": write it as WIDTHxHEIGHT, such as 5x5");
+    usage_error(flag, " ", text, ": write it as WIDTHxHEIGHT, such as 5x5");
   }
   return {w, h};
 }
 
 std::unique_ptr<formats::RasterInfo> raw_info(const FieldFlags& f) {
   if (formats::raster_format_of(f.in, true) != formats::RasterFormat::kRaw) {
-    if (!f.size.empty()) usage_error("--size is for .raw files: " + f.in + " says its own size");
+    if (!f.size.empty()) usage_error("--size is for .raw files: ", f.in, " says its own size");
     return nullptr;
   }
   if (f.size.empty())
-    usage_error(f.in + ": bare numbers do not say their size: give --size WxH, and --type");
+    usage_error(f.in, ": bare numbers do not say their size: give --size WxH, and --type");
   auto raw = std::make_unique<formats::RasterInfo>();
   std::tie(raw->width, raw->height) = to_size("--size", f.size);
   raw->type = to_sample_type(f.type);
   constexpr std::int64_t kMostPixels = std::int64_t{1} << 58;
   if (raw->width > kMostPixels / raw->height)
-    usage_error("--size " + f.size + ": more pixels than any file holds");
+    usage_error("--size ", f.size, ": more pixels than any file holds");
   return raw;
 }
 

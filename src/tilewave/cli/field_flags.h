@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "tilewave/base/error.h"
 #include "tilewave/cli/signals.h"
 #include "tilewave/formats/raster/file.h"
 #include "tilewave/settings/device.h"
@@ -28,7 +29,10 @@ struct FieldFlags {
 void add_field_flags(CLI::App& command, FieldFlags& flags, const char* formats_in,
                      const char* formats_out, const char* default_type);
 
-[[noreturn]] void usage_error(const std::string& message);
+template <class... Parts>
+[[noreturn]] void usage_error(const Parts&... message) {
+  fail(ExitCode::kUsage, message...);
+}
 
 /// "WxH" with both sides at least 1.
 std::pair<std::int64_t, std::int64_t> to_size(const char* flag, const std::string& text);

@@ -100,9 +100,8 @@ void add_help_command(CLI::App& app) {
     if (commands.empty()) {
       const std::string text = stim_topic(*topic);
       if (text.empty()) {
-        throw Error(ExitCode::kUsage,
-                    "there is no command, instruction or format '" + *topic +
-                        "': see 'tilewave help', 'help gates' and 'help formats'");
+        fail(ExitCode::kUsage, "there is no command, instruction or format '", *topic,
+             "': see 'tilewave help', 'help gates' and 'help formats'");
       }
       std::fputs(text.c_str(), stdout);
       return;

@@ -66,14 +66,13 @@ void write_kept_shots(stabilizer::ShotSource& source, const stabilizer::SampleOp
   bool counting = false;
   for (const ShotSinkSpec& s : sinks) {
     if (s.format == formats::ShotFormat::kPairs || s.format == formats::ShotFormat::kPtb64) {
-      throw Error(
-          ExitCode::kUsage,
-          "--postselect keeps as many shots as pass: use another format than pairs or ptb64");
+      fail(ExitCode::kUsage,
+           "--postselect keeps as many shots as pass: use another format than pairs or ptb64");
     }
     counting |= s.format == formats::ShotFormat::kCounts;
   }
   if (counting && sinks.size() > 1)
-    throw Error(ExitCode::kUsage, "counts cannot be combined with --obs_out");
+    fail(ExitCode::kUsage, "counts cannot be combined with --obs_out");
   if (!counting) {
     CountedSource counted(source, counts, run.done().kept);
     write_shots(counted, options, sinks, quiet, run);

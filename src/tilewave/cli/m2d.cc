@@ -45,8 +45,7 @@ void add_m2d_command(CLI::App& app) {
                                                    !f->ran_without_feedback);
     for (const std::string& name : {f->out_format, f->obs_out_format}) {
       if (formats::is_summary(formats::parse_shot_format(name))) {
-        throw Error(ExitCode::kUsage,
-                    "m2d writes shots only: use another format, then tilewave convert");
+        fail(ExitCode::kUsage, "m2d writes shots only: use another format, then tilewave convert");
       }
     }
     StimFile in(f->in, "rb"), out(f->out, "whole");
@@ -63,9 +62,8 @@ void add_m2d_command(CLI::App& app) {
     if (!f->sweep.empty() && program.counts.sweep_bits == 0) {
       // rows of no bits say nothing; what is more is meant for another circuit
       if (StimFile(f->sweep, "rb").read_all().find_first_not_of("\r\n") != std::string::npos) {
-        throw Error(ExitCode::kUsage, "--sweep " + f->sweep + ": " + f->circuit +
-                                          " has no sweep bits: leave the flag out, or name the "
-                                          "circuit that the bits are of");
+        fail(ExitCode::kUsage, "--sweep ", f->sweep, ": ", f->circuit,
+             " has no sweep bits: leave the flag out, or name the circuit that the bits are of");
       }
     } else if (!f->sweep.empty()) {
       sweep_file = std::make_unique<StimFile>(f->sweep, "rb");
@@ -90,8 +88,8 @@ void add_m2d_command(CLI::App& app) {
       const std::size_t n = reader.read(at_once, rows);
       if (n == 0) break;
       if (sweep_reader && sweep_reader->read(n, sweeps) != n) {
-        throw Error(ExitCode::kInput,
-                    f->sweep + ": there are fewer shots of sweep bits than measured shots");
+        fail(ExitCode::kInput, f->sweep,
+             ": there are fewer shots of sweep bits than measured shots");
       }
       events.resize(n * converter.row_bytes());
       converter.convert(rows.data(), measured.bytes(), sweep_reader ? sweeps.data() : nullptr,
@@ -106,8 +104,7 @@ void add_m2d_command(CLI::App& app) {
       obs_file->write(bytes.data(), bytes.size());
     }
     if (sweep_reader && sweep_reader->read(1, sweeps) != 0) {
-      throw Error(ExitCode::kInput,
-                  f->sweep + ": there are more shots of sweep bits than measured shots");
+      fail(ExitCode::kInput, f->sweep, ": there are more shots of sweep bits than measured shots");
     }
     if (obs_file) obs_file->flush();  // neither gets its name where the other one fails
     out.done();

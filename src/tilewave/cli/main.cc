@@ -107,7 +107,7 @@ std::string for_terminal(const std::string& message) {
 
 // One message for all processes of a run: rank 0 prints its own problem or the one it hears of and
 // ends the others. Another rank speaks only when rank 0 does not end it.
-int fail(ExitCode code, const std::string& message) {
+int report_failure(ExitCode code, const std::string& message) {
   std::fflush(stdout);
   const int rank = tilewave::runtime::launch().rank;
   const auto ranks = tilewave::runtime::joined_ranks();
@@ -149,14 +149,14 @@ int run(int argc, char** argv) {
     app.exit(e, text, text);
     std::fputs(text.str().c_str(), stdout);
   } catch (const CLI::ParseError& e) {
-    return fail(ExitCode::kUsage, tilewave::cli::describe_usage_error(app, e));
+    return report_failure(ExitCode::kUsage, tilewave::cli::describe_usage_error(app, e));
   }
   errno = 0;
   if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
     const int error = is_closed(STDOUT_FILENO) ? EBADF : errno;  // 0: an earlier write failed
-    return fail(ExitCode::kResources,
-                "cannot write the standard output: " +
-                    (error ? tilewave::cli::why_not_written(error) : "is the disk full?"));
+    return report_failure(ExitCode::kResources, "cannot write the standard output: " +
+                                                    (error ? tilewave::cli::why_not_written(error)
+                                                           : "is the disk full?"));
   }
   if (const auto ranks = tilewave::runtime::joined_ranks()) ranks->finish();
   return 0;
@@ -175,23 +175,23 @@ int guarded_main(int argc, char** argv) {
     if (const auto ranks = tilewave::runtime::joined_ranks()) ranks->finish();
     return 128 + SIGTERM;  // as where the signal ends a program
   } catch (const tilewave::Error& e) {
-    return fail(e.code(), e.what());
+    return report_failure(e.code(), e.what());
   } catch (const std::system_error& e) {
     if (e.code() != std::errc::resource_unavailable_try_again)
-      return fail(ExitCode::kInternal, std::string("internal error: ") + e.what());
-    return fail(ExitCode::kResources,
-                "cannot start a thread (" + e.code().message() +
-                    "): use fewer, or raise the limit on processes (ulimit -u)");
+      return report_failure(ExitCode::kInternal, std::string("internal error: ") + e.what());
+    return report_failure(ExitCode::kResources,
+                          "cannot start a thread (" + e.code().message() +
+                              "): use fewer, or raise the limit on processes (ulimit -u)");
   } catch (const std::bad_alloc&) {
     const std::string command = argc > 1 ? argv[1] : "";
     const bool has_qubits = command == "run" || command == "bench";
-    return fail(ExitCode::kResources,
-                has_qubits
-                    ? "out of memory: this machine has too little for the circuit, its state "
-                      "and what is asked of it (fewer gates, qubits or shots need less)"
-                    : "out of memory: this machine has too little for it");
+    return report_failure(
+        ExitCode::kResources,
+        has_qubits ? "out of memory: this machine has too little for the circuit, its state "
+                     "and what is asked of it (fewer gates, qubits or shots need less)"
+                   : "out of memory: this machine has too little for it");
   } catch (const std::exception& e) {
-    return fail(ExitCode::kInternal, std::string("internal error: ") + e.what());
+    return report_failure(ExitCode::kInternal, std::string("internal error: ") + e.what());
   }
 }
 

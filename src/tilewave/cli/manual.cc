@@ -110,8 +110,8 @@ void write_page(const std::filesystem::path& path, const std::string& text) {
   std::ofstream file(path);
   file << text;
   if (!file.flush()) {
-    throw Error(ExitCode::kResources, "cannot write " + path.string() +
-                                          ": --folder is to be a folder that can be written to");
+    fail(ExitCode::kResources, "cannot write ", path.string(),
+         ": --folder is to be a folder that can be written to");
   }
 }
 
@@ -125,8 +125,7 @@ void add_manual_command(CLI::App& app) {
   command->add_option("--folder", *folder, "write the pages of all commands into this folder");
   command->callback([&app, topic, folder] {
     if (!folder->empty() && !topic->empty()) {
-      throw Error(ExitCode::kUsage,
-                  "--folder writes the pages of all commands: leave out " + *topic);
+      fail(ExitCode::kUsage, "--folder writes the pages of all commands: leave out ", *topic);
     }
     const std::vector<CommandInfo> tree = read_command_tree(app);
     bool found = false;
@@ -139,8 +138,8 @@ void add_manual_command(CLI::App& app) {
       }
     }
     if (folder->empty() && !found) {
-      throw Error(ExitCode::kUsage,
-                  "there is no command '" + *topic + "': see 'tilewave help' for the list");
+      fail(ExitCode::kUsage, "there is no command '", *topic,
+           "': see 'tilewave help' for the list");
     }
   });
 }

@@ -24,8 +24,8 @@ bool is_same_file(const std::string& a, const std::string& b) {
 }
 
 [[noreturn]] void fail(const OutputFile& output, const std::string& why) {
-  throw Error(ExitCode::kResources,
-              std::string(output.flag) + " " + output.path + ": cannot write the file: " + why);
+  tilewave::fail(ExitCode::kResources, output.flag, " ", output.path,
+                 ": cannot write the file: ", why);
 }
 
 }  // namespace
@@ -34,8 +34,8 @@ void need_distinct_files(const std::vector<std::string>& inputs,
                          std::initializer_list<OutputFile> outputs, const std::string& role) {
   for (const OutputFile* output = outputs.begin(); output != outputs.end(); ++output) {
     const auto refuse = [&](const std::string& what) {
-      throw Error(ExitCode::kUsage, std::string(output->flag) + " " + output->path +
-                                        ": it would replace " + what + ": name another file");
+      tilewave::fail(ExitCode::kUsage, std::string(output->flag) + " " + output->path +
+                                           ": it would replace " + what + ": name another file");
     };
     for (const std::string& input : inputs) {
       if (is_same_file(output->path, input)) refuse(role);
@@ -71,9 +71,8 @@ void need_ending(const OutputFile& output, const std::string& ending) {
   std::error_code ignored;
   if (!path.has_extension() || path.extension() == ending) return;
   if (fs::exists(path, ignored) && !fs::is_regular_file(path, ignored)) return;
-  throw Error(ExitCode::kUsage, std::string(output.flag) + " " + output.path + ": a " + ending +
-                                    " file is written: name it " +
-                                    fs::path(path).replace_extension(ending).string());
+  tilewave::fail(ExitCode::kUsage, output.flag, " ", output.path, ": a ", ending,
+                 " file is written: name it ", fs::path(path).replace_extension(ending).string());
 }
 
 }  // namespace tilewave::cli

@@ -120,7 +120,7 @@ void set_checkpoints(const RunFlags& flags, simulate::Options& options) {
   simulate::CheckpointOptions& to = options.checkpoint;
   to.folder = flags.checkpoint;
   to.resume = flags.resume;
-  const auto fail = [](const std::string& message) { throw Error(ExitCode::kUsage, message); };
+  const auto fail = [](const auto&... parts) { tilewave::fail(ExitCode::kUsage, parts...); };
   if (!flags.checkpoint_every.empty()) {
     if (to.folder.empty()) fail("--checkpoint-every needs --checkpoint FOLDER");
     to.every_s = parse_duration("--checkpoint-every", flags.checkpoint_every);

@@ -57,8 +57,8 @@ void replay(const Flags& f, const ModelRows& m, const std::vector<ShotSinkSpec>&
     drawn.clear();
     const std::size_t n = reader.read(at_once, drawn);
     if (n == 0) {
-      throw Error(ExitCode::kInput, in.name() + ": the file has " + std::to_string(done) +
-                                        " shots of errors: use a smaller --shots");
+      fail(ExitCode::kInput, in.name(), ": the file has ", done,
+           " shots of errors: use a smaller --shots");
     }
     const auto used = static_cast<std::size_t>(std::min<std::uint64_t>(n, f.shots - done));
     rows.resize(used * bytes);
@@ -81,10 +81,10 @@ void sample_dem(const Flags& f) {
   std::uint64_t input = 0;
   const ModelRows m = read_model(f, input);
   if (!f.replay.empty() && !(f.checkpoint.empty() && f.resume.empty()))
-    throw Error(ExitCode::kUsage, "shots that are replayed are not kept: leave out --checkpoint");
+    fail(ExitCode::kUsage, "shots that are replayed are not kept: leave out --checkpoint");
   if (!f.replay.empty() && f.faults) {
-    throw Error(ExitCode::kUsage,
-                "shots that are replayed have the errors of the file: leave out --faults");
+    fail(ExitCode::kUsage,
+         "shots that are replayed have the errors of the file: leave out --faults");
   }
   Fingerprint outputs;
   outputs.add(std::string_view("sample_dem")).add(std::uint64_t{f.append});
@@ -118,8 +118,7 @@ void sample_dem(const Flags& f) {
   }
   for (const ShotSinkSpec& s : sinks) {
     if (formats::is_summary(s.format) && (sinks.size() > 1 || !f.replay.empty())) {
-      throw Error(ExitCode::kUsage,
-                  "counts and pairs cannot be combined with other files of shots");
+      fail(ExitCode::kUsage, "counts and pairs cannot be combined with other files of shots");
     }
   }
   if (!f.replay.empty()) return replay(f, m, sinks);

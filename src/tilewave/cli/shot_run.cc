@@ -68,7 +68,7 @@ std::uint64_t tail_of(StimFile& file, std::uint64_t end) {
 ShotRun::ShotRun(const SampleFlags& flags, std::uint64_t input, std::uint64_t outputs,
                  stabilizer::SampleOptions& options)
     : folder_(flags.checkpoint), asked_(asked_of(flags, input, outputs, options)) {
-  const auto fail = [](const std::string& message) { throw Error(ExitCode::kUsage, message); };
+  const auto fail = [](const auto&... parts) { tilewave::fail(ExitCode::kUsage, parts...); };
   simulate::CheckpointOptions how;
   how.folder = flags.checkpoint;
   how.resume = flags.resume;
@@ -89,7 +89,7 @@ ShotRun::ShotRun(const SampleFlags& flags, std::uint64_t input, std::uint64_t ou
     in.fields(asked, seed_, engine_);
     for (std::size_t k = 0; k < kAsked.size(); ++k) {
       if (k < asked.size() && asked[k] == asked_[k]) continue;
-      fail(how.resume + ": the checkpoint is of another " + kAsked[k] +
+      fail(how.resume, ": the checkpoint is of another ", kAsked[k],
            " (what is left would not fit): start it with the same files and flags");
     }
     done_fields(in, done_);

@@ -45,8 +45,8 @@ StimFile::StimFile(const std::string& path, const char* mode) {
   }
   if (!file_) {
     const int error = errno;
-    throw Error(reading ? code_of_open(error) : ExitCode::kResources,
-                "cannot open '" + path + "': " + std::strerror(error));
+    fail(reading ? code_of_open(error) : ExitCode::kResources, "cannot open '", path,
+         "': ", std::strerror(error));
   }
 }
 
@@ -69,7 +69,7 @@ void StimFile::begin() {
   struct stat status {};
   const bool is_file = fstat(fileno(file_), &status) == 0 && S_ISREG(status.st_mode);
   if (is_file && ftruncate(fileno(file_), 0) != 0) {
-    throw Error(ExitCode::kResources, "cannot write '" + name_ + "': " + why_not_written(errno));
+    fail(ExitCode::kResources, "cannot write '", name_, "': ", why_not_written(errno));
   }
 }
 
@@ -82,9 +82,8 @@ std::string StimFile::read_all() {
   std::string text;
   const auto make_room = [&](std::size_t size) {
     if (size <= kSurelyFits || size <= runtime::available_host_bytes()) return text.reserve(size);
-    throw Error(ExitCode::kResources,
-                name_ + ": a text of " + in_bytes(size) +
-                    " or more does not fit this machine's memory: is it the right file?");
+    fail(ExitCode::kResources, name_, ": a text of ", in_bytes(size),
+         " or more does not fit this machine's memory: is it the right file?");
   };
   struct stat status {};
   if (fstat(fileno(file_), &status) == 0 && S_ISREG(status.st_mode))
@@ -95,7 +94,7 @@ std::string StimFile::read_all() {
     text.append(buffer, n);
   }
   if (std::ferror(file_))
-    throw Error(ExitCode::kInput, "cannot read '" + name_ + "': " + std::strerror(errno));
+    fail(ExitCode::kInput, "cannot read '", name_, "': ", std::strerror(errno));
   return text;
 }
 
@@ -107,7 +106,7 @@ void StimFile::write(const char* bytes, std::size_t count) {
     if (const auto at = position()) return write_pieces(*at, bytes, count);
   }
   if (std::fwrite(bytes, 1, count, file_) != count) {
-    throw Error(ExitCode::kResources, "cannot write '" + name_ + "': " + why_not_written(errno));
+    fail(ExitCode::kResources, "cannot write '", name_, "': ", why_not_written(errno));
   }
 }
 
@@ -117,13 +116,13 @@ void StimFile::write_pieces(std::uint64_t at, const char* bytes, std::size_t cou
   if (!done.error && moved) return;
   const int error = done.error ? done.error : errno;
   cut(at + done.num_bytes);
-  throw Error(ExitCode::kResources, "cannot write '" + name_ + "': " + why_not_written(error));
+  fail(ExitCode::kResources, "cannot write '", name_, "': ", why_not_written(error));
 }
 
 void StimFile::flush() {
   begin();
   if (std::fflush(file_) != 0) {
-    throw Error(ExitCode::kResources, "cannot write '" + name_ + "': " + why_not_written(errno));
+    fail(ExitCode::kResources, "cannot write '", name_, "': ", why_not_written(errno));
   }
 }
 
@@ -143,7 +142,7 @@ void StimFile::cut(std::uint64_t position) {
 void StimFile::go_on_at(std::uint64_t position) {
   if (std::fflush(file_) != 0 || ftruncate(fileno(file_), static_cast<off_t>(position)) != 0 ||
       fseeko(file_, static_cast<off_t>(position), SEEK_SET) != 0) {
-    throw Error(ExitCode::kResources, "cannot write '" + name_ + "': " + why_not_written(errno));
+    fail(ExitCode::kResources, "cannot write '", name_, "': ", why_not_written(errno));
   }
 }
 

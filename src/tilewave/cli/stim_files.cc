@@ -4,8 +4,6 @@
 #include <atomic>
 #include <csignal>
 #include <cstring>
-#include <memory>
-#include <optional>
 #include <span>
 
 #include <sys/stat.h>
@@ -212,8 +210,7 @@ void add_sample_flags(CLI::App& command, SampleFlags& f, const std::vector<std::
           "--engine",
           [&f, engines, names](const std::string& name) {
             if (std::find(engines.begin(), engines.end(), name) == engines.end())
-              throw Error(ExitCode::kUsage,
-                          "unknown engine " + tilewave::quoted(name) + ": use " + names);
+              fail(ExitCode::kUsage, "unknown engine ", tilewave::quoted(name), ": use ", names);
             f.engine = name;
           },
           names)
@@ -266,8 +263,8 @@ stabilizer::SampleOptions sample_options(const SampleFlags& f, stabilizer::ShotO
   o.num_threads = f.threads.value_or(o.gpus.empty() ? 1 : 0);
   if (formats::parse_shot_format(f.out_format) == formats::ShotFormat::kPtb64 &&
       (f.shots % 64 || f.first_shot % 64)) {
-    throw Error(ExitCode::kUsage,
-                "ptb64 holds 64 shots at a time: use multiples of 64 for --shots and --first_shot");
+    fail(ExitCode::kUsage,
+         "ptb64 holds 64 shots at a time: use multiples of 64 for --shots and --first_shot");
   }
   return o;
 }
@@ -281,7 +278,7 @@ void write_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions
     counting |= formats::is_summary(s.format);
   }
   if (counting && sinks.size() > 1)
-    throw Error(ExitCode::kUsage, "counts and pairs cannot be combined with --obs_out");
+    fail(ExitCode::kUsage, "counts and pairs cannot be combined with --obs_out");
   std::unique_ptr<formats::ShotSummary> summary;
   if (counting) summary = std::make_unique<formats::ShotSummary>(sinks[0].format, sinks[0].layout);
   const bool whole =
@@ -323,7 +320,7 @@ void write_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions
   std::uint64_t done = run.done().count;
   if (counting && done > 0) {
     if (run.done().table.size() != summary->table().size())
-      throw Error(ExitCode::kInput, "the checkpoint is damaged: start anew");
+      fail(ExitCode::kInput, "the checkpoint is damaged: start anew");
     summary->table() = run.done().table;
     summary->add_shots(run.done().table_shots);
   }
@@ -398,9 +395,8 @@ void write_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions
     for (const ShotSinkSpec& s : sinks) s.file->flush();
   } catch (const Error& e) {
     if (e.code() != ExitCode::kResources) throw;
-    throw Error(e.code(), std::string(e.what()) + "; stopped before shot " +
-                              std::to_string(options.first_shot + done) + " of seed " +
-                              std::to_string(options.seed) + ": " + how);
+    fail(e.code(), e.what(), "; stopped before shot ", options.first_shot + done, " of seed ",
+         options.seed, ": ", how);
   }
   if (counting && !(interrupted && run.is_kept())) {
     sinks[0].file->write(summary->text());

@@ -96,8 +96,8 @@ void add_strata_flags(CLI::App& command, StrataFlags& f) {
           "--allocation",
           [&f](const std::string& name) {
             if (name != "neyman" && name != "even") {
-              throw Error(ExitCode::kUsage,
-                          "unknown allocation " + tilewave::quoted(name) + ": use neyman or even");
+              fail(ExitCode::kUsage, "unknown allocation ", tilewave::quoted(name),
+                   ": use neyman or even");
             }
             f.allocation = name;
           },
@@ -113,8 +113,7 @@ void write_strata(const stabilizer::StabProgram& program, stabilizer::SampleOpti
                   const StrataFlags& flags, const std::optional<std::string>& format,
                   const SampleFlags& shared) {
   if (format && *format != "json" && *format != "csv") {
-    throw Error(ExitCode::kUsage,
-                "--strata writes a table and no shots: use --out_format json or csv");
+    fail(ExitCode::kUsage, "--strata writes a table and no shots: use --out_format json or csv");
   }
   options.faults = stabilizer::FaultRange{};
   const auto source = stabilizer::make_shot_source(program, options);

@@ -74,11 +74,11 @@ ClassTable read_class_table(const std::string& path) {
   std::set<int> classes;
   bool too_long = false;
   for (int number = 1; auto read = next_line(file, too_long); ++number) {
-    const auto fail = [&](const std::string& why) {
-      throw Error(ExitCode::kInput, path + ": line " + std::to_string(number) + ": " + why +
-                                        ": write value,class on each line, or value,nodata");
+    const auto fail = [&](const auto&... why) {
+      tilewave::fail(ExitCode::kInput, path, ": line ", number, ": ", why...,
+                     ": write value,class on each line, or value,nodata");
     };
-    if (too_long) fail("it has more than " + std::to_string(kMostLineBytes) + " bytes");
+    if (too_long) fail("it has more than ", kMostLineBytes, " bytes");
     std::string line = *read;
     if (number == 1 && line.starts_with("\xEF\xBB\xBF")) line.erase(0, 3);  // a byte order mark
     line = line.substr(0, line.find('#'));
@@ -98,8 +98,8 @@ ClassTable read_class_table(const std::string& path) {
     }
     if (std::isnan(*value)) fail("NaN is no data without being listed");
     const std::optional<int> a_class = to_class(second);
-    if (!a_class) fail("class '" + second + "' is not 0.." + std::to_string(kMostClass));
-    if (!class_of.emplace(*value, *a_class).second) fail("value " + first + " appears twice");
+    if (!a_class) fail("class '", second, "' is not 0..", kMostClass);
+    if (!class_of.emplace(*value, *a_class).second) fail("value ", first, " appears twice");
     if (*a_class >= 0) classes.insert(*a_class);
   }
   if (class_of.empty()) throw Error(ExitCode::kInput, path + ": the table of classes is empty");

@@ -11,9 +11,8 @@ constexpr int kMaxSide = 4096;
 
 void check_side(int w, int h) {
   if (w < 1 || h < 1 || w > kMaxSide || h > kMaxSide) {
-    throw Error(ExitCode::kUsage, "window " + std::to_string(w) + "x" + std::to_string(h) +
-                                      " is out of range: each side must be 1.." +
-                                      std::to_string(kMaxSide));
+    fail(ExitCode::kUsage, "window ", w, "x", h, " is out of range: each side must be 1..",
+         kMaxSide);
   }
 }
 }  // namespace
@@ -60,8 +59,7 @@ Footprint Footprint::from_mask(const std::vector<std::uint8_t>& cells, int w, in
     }
   }
   if (f.num_cells_ == 0) {
-    throw Error(ExitCode::kInput,
-                "the window mask has no cell set: give a picture with non-zero pixels");
+    fail(ExitCode::kInput, "the window mask has no cell set: give a picture with non-zero pixels");
   }
   return f;
 }

@@ -152,9 +152,8 @@ class Parser {
         std::string(head) +
         shown(text_.substr(from, at - from + (has_more ? kAround : text_.npos))) +
         std::string(tail);
-    throw Error(ExitCode::kUsage, "expression: column " + std::to_string(at + 1) + ": " + what +
-                                      ": write " + want + "\n  " + line + "\n  " +
-                                      std::string(head.size() + at - from, ' ') + "^");
+    tilewave::fail(ExitCode::kUsage, "expression: column ", at + 1, ": ", what, ": write ", want,
+                   "\n  ", line, "\n  ", std::string(head.size() + at - from, ' '), "^");
   }
 
   void skip() {

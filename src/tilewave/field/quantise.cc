@@ -30,10 +30,10 @@ Quantiser::Quantiser(const Quantisation& how, const formats::RasterInfo& info)
   if (how.kind == Quantisation::Kind::kRange) {
     const std::string range = "the range " + number(how.low) + ":" + number(how.high);
     if (!(how.high > how.low)) {
-      throw Error(ExitCode::kUsage, range + " is empty: give low:high");
+      fail(ExitCode::kUsage, range, " is empty: give low:high");
     }
     if (!std::isfinite((how.high - how.low) * how.levels)) {
-      throw Error(ExitCode::kUsage, range + " is too wide: its bins overflow");
+      fail(ExitCode::kUsage, range, " is too wide: its bins overflow");
     }
   }
   if (how.nodata) how_.nodata = as_sample(info.type, *how.nodata);
@@ -41,10 +41,9 @@ Quantiser::Quantiser(const Quantisation& how, const formats::RasterInfo& info)
     const double sample = as_sample(info.type, value);
     const auto [at, is_new] = classes_.emplace(sample, index);
     if (!is_new && at->second != index) {
-      throw Error(ExitCode::kInput, "the table of classes lists " + number(value) + ", which is " +
-                                        number(sample) + " in the image's " +
-                                        formats::sample_name(info.type) +
-                                        ", as another value of another class: keep one of them");
+      fail(ExitCode::kInput, "the table of classes lists ", number(value), ", which is ",
+           number(sample), " in the image's ", formats::sample_name(info.type),
+           ", as another value of another class: keep one of them");
     }
   }
   how_.classes = {};
@@ -83,11 +82,11 @@ void Quantiser::refuse(double value, std::int64_t x, std::int64_t y) const {
   const std::string where =
       "pixel (" + std::to_string(x) + ", " + std::to_string(y) + ") holds " + number(value);
   if (how_.kind == Quantisation::Kind::kClasses) {
-    throw Error(ExitCode::kInput,
-                where + ", which the table of classes does not list: add it, or give --nodata");
+    fail(ExitCode::kInput, where,
+         ", which the table of classes does not list: add it, or give --nodata");
   }
-  throw Error(ExitCode::kInput, where + ", which is no class of " + std::to_string(how_.levels) +
-                                    ": give --range low:high, --levels, --classes or --nodata");
+  fail(ExitCode::kInput, where, ", which is no class of ", how_.levels,
+       ": give --range low:high, --levels, --classes or --nodata");
 }
 
 template <class Code>
@@ -171,7 +170,7 @@ ValueRange find_range(formats::RasterReader& reader, std::optional<double> nodat
       }
     });
   }
-  if (!any) throw Error(ExitCode::kInput, "no pixel holds a valid value: a range cannot be found");
+  if (!any) fail(ExitCode::kInput, "no pixel holds a valid value: a range cannot be found");
   if (percent_low <= 0 && percent_high >= 100) return {least, most > least ? most : least + 1};
   const auto at = [&](double percent) {
     if (tabled) {

@@ -14,9 +14,8 @@ namespace {
 
 void need_no_inputs(const std::string& name, const ProgramInputs& inputs) {
   if (inputs.empty()) return;
-  throw Error(ExitCode::kInput,
-              printable(concat({name, ": only programs in OpenQASM 3 have inputs: '",
-                                inputs.begin()->first, "' is not one"})));
+  fail(ExitCode::kInput, printable(concat(name, ": only programs in OpenQASM 3 have inputs: '",
+                                          inputs.begin()->first, "' is not one")));
 }
 
 circuit::Circuit parse(std::string_view text, const std::string& name, const ProgramInputs& inputs,
@@ -26,8 +25,8 @@ circuit::Circuit parse(std::string_view text, const std::string& name, const Pro
     need_no_inputs(name, inputs);
     circuit::Circuit circuit = parse_qsim_text(text, name);  // nothing in it expands
     if (circuit.ops().size() > reading.most_steps) {
-      throw Error(ExitCode::kInput, concat({without_controls(name), ": the circuit has more than ",
-                                            std::to_string(reading.most_steps), " operations"}));
+      fail(ExitCode::kInput, without_controls(name), ": the circuit has more than ",
+           reading.most_steps, " operations");
     }
     return circuit;
   }
@@ -40,11 +39,9 @@ circuit::Circuit parse(std::string_view text, const std::string& name, const Pro
     return parse_qasm3(text, name, inputs, included, reading);
   need_no_inputs(name, inputs);
   if (version_line(text) == QasmVersion::kUnknown && name.ends_with(".stim")) {
-    throw Error(ExitCode::kInput,
-                concat({without_controls(name),
-                        ": circuits in Stim's language are sampled by 'tilewave sample --in' and "
-                        "'tilewave detect --in', and state vectors take them from Python: "
-                        "Circuit.from_stim"}));
+    fail(ExitCode::kInput, without_controls(name),
+         ": circuits in Stim's language are sampled by 'tilewave sample --in' and 'tilewave "
+         "detect --in', and state vectors take them from Python: Circuit.from_stim");
   }
   try {
     return parse_qasm2(text, name, included, reading);
@@ -68,11 +65,9 @@ circuit::Circuit parse_circuit(std::string_view text, const std::string& name,
   try {
     return parse(without_byte_order_mark(text), name, inputs, included, reading);
   } catch (const std::bad_alloc&) {
-    throw Error(ExitCode::kResources,
-                concat({without_controls(name),
-                        ": the circuit does not fit this machine's memory: it expands to too many "
-                        "operations, look for loops, powers or definitions that multiply each "
-                        "other"}));
+    fail(ExitCode::kResources, without_controls(name),
+         ": the circuit does not fit this machine's memory: it expands to too many "
+         "operations, look for loops, powers or definitions that multiply each other");
   }
 }
 

@@ -28,16 +28,16 @@ std::string plain_gates(int count, const char* header) {
                       angle = std::to_string(bits) + "e-19";
     switch (k % 4) {
       case 0:
-        text += concat({"cx q[", a, "],q[", b, "];\n"});
+        text += concat("cx q[", a, "],q[", b, "];\n");
         break;
       case 1:
-        text += concat({"h q[", a, "];\n"});
+        text += concat("h q[", a, "];\n");
         break;
       case 2:
-        text += concat({"rz(", angle, ") q[", a, "];\n"});
+        text += concat("rz(", angle, ") q[", a, "];\n");
         break;
       default:
-        text += concat({"u3(", angle, ",pi/3,-pi/4) q[", a, "];\n"});
+        text += concat("u3(", angle, ",pi/3,-pi/4) q[", a, "];\n");
     }
   }
   return text;

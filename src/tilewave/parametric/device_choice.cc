@@ -39,9 +39,8 @@ std::vector<int> devices_for(const DeviceSet& devices, std::uint32_t num_qubits,
   }
   if (devices.is_cpu()) return {-1};
   if (devices.has_cpu()) {
-    throw Error(ExitCode::kUsage,
-                "a function of parameters runs on the CPU or on CUDA devices, not on '" +
-                    devices.text() + "': use cpu, or some like cuda:0-3");
+    fail(ExitCode::kUsage, "a function of parameters runs on the CPU or on CUDA devices, not on '",
+         devices.text(), "': use cpu, or some like cuda:0-3");
   }
   if (!devices.is_numbered() && ranks) {
     const auto present = runtime::cuda_devices();

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <span>
-#include <string>
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
@@ -36,8 +34,8 @@ void need_starts(const Sets& sets, int num_qubits, int num_threads) {
   if (bad == count) return;
   const std::string whose =
       sets.shares_initial ? "" : " of set " + std::to_string(sets.first + bad);
-  throw Error(ExitCode::kInput, "the initial state" + whose + " has the norm " +
-                                    std::to_string(norm_of(bad)) + ": it must be 1");
+  fail(ExitCode::kInput, "the initial state", whose, " has the norm ", std::to_string(norm_of(bad)),
+       ": it must be 1");
 }
 
 }  // namespace detail
@@ -81,8 +79,8 @@ Function::Function(const circuit::Circuit& circuit,
                    const FunctionOptions& options)
     : data_(std::make_unique<Data>()) {
   if (circuit.num_qubits() == 0) {
-    throw Error(ExitCode::kInput,
-                "the circuit has no qubits, so there is no state to run: declare at least one");
+    fail(ExitCode::kInput,
+         "the circuit has no qubits, so there is no state to run: declare at least one");
   }
   Data& d = *data_;
   d.options = options;
@@ -128,9 +126,8 @@ void check_real(const Strings& strings, std::span<const double> imaginary) {
   for (const Strings::Share& share : strings.shares) most += std::abs(share.coefficient);
   for (const double x : imaginary) {
     if (std::abs(x) <= 1e-4 * most) continue;
-    throw Error(ExitCode::kVerification,
-                "an expectation value has an imaginary part of " + std::to_string(x) +
-                    ": this is a defect, or memory that loses bits; please report it");
+    fail(ExitCode::kVerification, "an expectation value has an imaginary part of ",
+         std::to_string(x), ": this is a defect, or memory that loses bits; please report it");
   }
 }
 
@@ -211,10 +208,9 @@ void Function::vjp(const Sets& sets, const double* v, double* expectations,
 void Function::metric_tensor(const Sets& sets, double* out) const {
   Data& d = *data_;
   if (d.options.cuda_device >= 0) {
-    throw Error(
-        ExitCode::kUsage,
-        "the metric tensor is not computed on a CUDA device: compile the function for the CPU, "
-        "device = cpu");
+    fail(ExitCode::kUsage,
+         "the metric tensor is not computed on a CUDA device: compile the function for the CPU, "
+         "device = cpu");
   }
   Engine& engine = d.for_expectations();  // a unitary at the end changes no metric
   const std::size_t p = num_parameters();

@@ -73,10 +73,9 @@ void Function::probabilities(const Sets& sets, std::span<const std::uint32_t> qu
                              double* out) const {
   for (const std::uint32_t q : qubits) {
     if (q >= num_qubits() || std::count(qubits.begin(), qubits.end(), q) > 1)
-      throw Error(ExitCode::kInput,
-                  "qubit " + std::to_string(q) +
-                      " of an outcome is out of range or named twice: the circuit has " +
-                      std::to_string(num_qubits()) + " qubits");
+      fail(ExitCode::kInput, "qubit ", q,
+           " of an outcome is out of range or named twice: the circuit has ", num_qubits(),
+           " qubits");
   }
   if (data_->runs_device_batch(sets, {.probabilities = out, .qubits = qubits})) return;
   const Outcomes outcome(num_qubits(), qubits);

@@ -13,7 +13,6 @@
 #include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
 #include "tilewave/base/units.h"
-#include "tilewave/parametric/cpu/kernels.h"
 #include "tilewave/parametric/run_tiles-inl.h"
 
 namespace tilewave::parametric {
@@ -66,10 +65,9 @@ void Run<T>::need_states(int count) {
     if (count-- <= 0 || buffer->data()) continue;
     const std::uint64_t available = runtime::available_host_bytes();
     if (bytes > available) {
-      throw Error(ExitCode::kResources, "a state of " + std::to_string(actions_.num_wires) +
-                                            " qubits needs " + in_bytes(bytes) +
-                                            " (a gradient two of them), " + in_bytes(available) +
-                                            " are available: use single precision or fewer qubits");
+      fail(ExitCode::kResources, "a state of ", actions_.num_wires, " qubits needs ",
+           in_bytes(bytes), " (a gradient two of them), ", in_bytes(available),
+           " are available: use single precision or fewer qubits");
     }
     *buffer = runtime::HostBuffer(bytes);
   }
@@ -251,11 +249,10 @@ void Run<T>::backward(std::span<double> reads, bool keeps) {
     const std::complex<double> amplitude =
         std::complex<double>(start[lane], start[kL + lane]) * std::conj(global_[lane]);
     if (std::abs(amplitude - 1.0) <= tolerance) continue;
-    throw Error(ExitCode::kVerification,
-                "the state does not come back to |0...0> where a circuit is undone (its amplitude "
-                "is " +
-                    std::to_string(amplitude.real()) +
-                    "): this is a defect, or memory that loses bits; please report it");
+    fail(ExitCode::kVerification,
+         "the state does not come back to |0...0> where a circuit is undone (its amplitude is ",
+         std::to_string(amplitude.real()),
+         "): this is a defect, or memory that loses bits; please report it");
   }
   if (is_batch()) return;
   for (std::size_t j = 0; j < p.num_reads; ++j) {  // of one state: all lanes together

@@ -135,9 +135,8 @@ void Run<T>::need_shards(int others) {
   const std::uint64_t available = runtime::available_host_bytes();
   const auto count = static_cast<std::uint64_t>(2 + others);
   if (!lam_.data() && count * bytes > available) {
-    throw Error(ExitCode::kResources, "a shard of the state needs " + std::to_string(count) +
-                                          " times " + in_bytes(bytes) + ", " + in_bytes(available) +
-                                          " are available: use more processes");
+    fail(ExitCode::kResources, "a shard of the state needs ", count, " times ", in_bytes(bytes),
+         ", ", in_bytes(available), " are available: use more processes");
   }
   need_states(2);
 }

@@ -8,7 +8,6 @@
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
 #include "tilewave/parametric/cpu/kernels.h"
-#include "tilewave/parametric/function.h"
 #include "tilewave/runtime/memory.h"
 #include "tilewave/runtime/threads.h"
 
@@ -32,20 +31,18 @@ SharedState::SharedState(const circuit::Circuit& circuit,
                          const FunctionOptions& options, std::shared_ptr<runtime::Ranks> ranks)
     : ranks_(std::move(ranks)), options_(options), actions_(lower(circuit)) {
   if (options.cuda_device >= 0) {
-    throw Error(ExitCode::kUsage,
-                "a state that processes share has derivatives on CPUs: use device cpu, or "
-                "let the processes share sets of values");
+    fail(ExitCode::kUsage,
+         "a state that processes share has derivatives on CPUs: use device cpu, or let the "
+         "processes share sets of values");
   }
   const auto size = static_cast<std::uint64_t>(ranks_->size());
   const int lane_bits = options.precision == Precision::kDouble ? 3 : 4;
   const int kept = lane_bits, bits = std::bit_width(size) - 1;
   local_ = actions_.num_wires - bits;
   if (!std::has_single_bit(size) || local_ <= kept) {
-    throw Error(
-        ExitCode::kUsage,
-        std::to_string(size) + " processes cannot share a state of " +
-            std::to_string(actions_.num_wires) + " qubits: use a power of two, at most " +
-            std::to_string(actions_.num_wires > kept + 1 ? bit(actions_.num_wires - kept - 1) : 1));
+    fail(ExitCode::kUsage, size, " processes cannot share a state of ", actions_.num_wires,
+         " qubits: use a power of two, at most ",
+         actions_.num_wires > kept + 1 ? bit(actions_.num_wires - kept - 1) : 1);
   }
   stretches_ = make_stretches(actions_, bits, kept);
   strings_ = make_strings(observables, stretches_.place_of_qubit);

@@ -5,8 +5,6 @@
 #include <array>
 #include <cstring>
 #include <exception>
-#include <mutex>
-#include <span>
 #include <thread>
 
 #include "tilewave/base/error.h"
@@ -72,13 +70,11 @@ void SplitFunction::together(std::uint64_t asked, F f) const {
   if (failure) std::rethrow_exception(failure);
   for (std::size_t r = 0; r < all.size(); ++r) {
     const std::string who = "rank " + std::to_string(r);
-    if (all[r].code)
-      throw Error(static_cast<ExitCode>(all[r].code), who + ": " + all[r].problem.data());
+    if (all[r].code) fail(static_cast<ExitCode>(all[r].code), who + ": " + all[r].problem.data());
     if (all[r].asked != all[0].asked) {
-      throw Error(ExitCode::kUsage,
-                  who +
-                      " was given another circuit, call or values than rank 0: all "
-                      "processes that share a function make the same calls");
+      fail(ExitCode::kUsage, who,
+           " was given another circuit, call or values than rank 0: all "
+           "processes that share a function make the same calls");
     }
   }
 }
@@ -125,10 +121,9 @@ std::uint64_t SplitFunction::asked(const Sets& sets, std::uint64_t call) const {
 
 void SplitFunction::need_whole_states(const char* what) const {
   if (!state_) return;
-  throw Error(ExitCode::kUsage, std::string(what) +
-                                    " needs a whole state, but processes share it: let them "
-                                    "share sets of values, or ask for expectations and "
-                                    "their derivatives");
+  fail(ExitCode::kUsage, what,
+       " needs a whole state, but processes share it: let them share sets of values, or ask for "
+       "expectations and their derivatives");
 }
 
 // One set after the other on the state that the processes share.

@@ -45,17 +45,27 @@ std::int64_t whole_number(nb::handle value, const ArgumentName& name) {
   return overflow ? -1 : x;
 }
 
+double real_number(nb::handle value, const ArgumentName& name, const char* wanted) {
+  const double x = PyFloat_AsDouble(value.ptr());
+  if (x == -1 && PyErr_Occurred()) {
+    PyErr_Clear();
+    fail_type(value, name, wanted);
+  }
+  return x;
+}
+
 std::uint32_t index_of(nb::handle value, std::uint32_t count, const ArgumentName& name,
                        const char* kind, const char* kinds) {
   const std::int64_t x = whole_number(value, name);
   if (x >= 0 && x < count) return static_cast<std::uint32_t>(x);
-  throw Error(ExitCode::kInput, std::string(name.call) + ": " + kind + ' ' +
-                                    nb::str(value).c_str() + " is out of range: the circuit has " +
-                                    std::to_string(count) + ' ' + (count == 1 ? kind : kinds));
+  fail(ExitCode::kInput, name.call, ": ", kind, ' ', nb::str(value).c_str(),
+       " is out of range: the circuit has ", count, ' ', count == 1 ? kind : kinds);
 }
 
+// one(item) of every item.
 template <class F>
-void for_each_item(nb::handle value, const ArgumentName& name, const char* wanted, F f) {
+auto list_of(nb::handle value, const ArgumentName& name, const char* wanted, F one) {
+  std::vector<decltype(one(value))> out;
   if (PyUnicode_Check(value.ptr())) fail_type(value, name, wanted);
   PyObject* iterator = PyObject_GetIter(value.ptr());
   if (!iterator) {
@@ -63,8 +73,9 @@ void for_each_item(nb::handle value, const ArgumentName& name, const char* wante
     fail_type(value, name, wanted);
   }
   const nb::object owner = nb::steal(iterator);
-  while (PyObject* item = PyIter_Next(iterator)) f(nb::steal(item));
+  while (PyObject* item = PyIter_Next(iterator)) out.push_back(one(nb::steal(item)));
   if (PyErr_Occurred()) throw nb::python_error();
+  return out;
 }
 
 }  // namespace
@@ -80,44 +91,32 @@ circuit::Clbit clbit_of(nb::handle value, std::uint32_t num_clbits, const Argume
 std::vector<circuit::Qubit> qubits_of(nb::handle value, std::uint32_t num_qubits,
                                       const ArgumentName& name) {
   if (PyIndex_Check(value.ptr())) return {qubit_of(value, num_qubits, name)};
-  std::vector<circuit::Qubit> out;
-  for_each_item(value, name, "a list of whole numbers",
-                [&](nb::handle item) { out.push_back(qubit_of(item, num_qubits, name)); });
-  return out;
+  return list_of(value, name, "a list of whole numbers",
+                 [&](nb::handle item) { return qubit_of(item, num_qubits, name); });
 }
 
 std::vector<circuit::Clbit> clbits_of(nb::handle value, std::uint32_t num_clbits,
                                       const ArgumentName& name) {
   if (PyIndex_Check(value.ptr())) return {clbit_of(value, num_clbits, name)};
-  std::vector<circuit::Clbit> out;
-  for_each_item(value, name, "a list of whole numbers",
-                [&](nb::handle item) { out.push_back(clbit_of(item, num_clbits, name)); });
-  return out;
+  return list_of(value, name, "a list of whole numbers",
+                 [&](nb::handle item) { return clbit_of(item, num_clbits, name); });
 }
 
 std::uint32_t count_of(nb::handle value, const ArgumentName& name) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
   const std::int64_t x = whole_number(value, name);
   if (x >= 0 && x <= kMost) return static_cast<std::uint32_t>(x);
-  throw Error(ExitCode::kInput, std::string(name.call) + ": " + name.argument + " is " +
-                                    nb::str(value).c_str() + ": give 0 to " +
-                                    std::to_string(kMost));
+  fail(ExitCode::kInput, name.call, ": ", name.argument, " is ", nb::str(value).c_str(),
+       ": give 0 to ", kMost);
 }
 
 double number_of(nb::handle value, const ArgumentName& name) {
-  const double x = PyFloat_AsDouble(value.ptr());
-  if (x == -1 && PyErr_Occurred()) {
-    PyErr_Clear();
-    fail_type(value, name, "a number");
-  }
-  return x;
+  return real_number(value, name, "a number");
 }
 
 std::vector<double> numbers_of(nb::handle value, const ArgumentName& name) {
-  std::vector<double> out;
-  for_each_item(value, name, "a list of numbers",
-                [&](nb::handle item) { out.push_back(number_of(item, name)); });
-  return out;
+  return list_of(value, name, "a list of numbers",
+                 [&](nb::handle item) { return number_of(item, name); });
 }
 
 circuit::NamedAngle angle_of(nb::handle value, const ArgumentName& name) {
@@ -129,19 +128,12 @@ circuit::NamedAngle angle_of(nb::handle value, const ArgumentName& name) {
       angle.terms.emplace_back(nb::cast<std::string>(term[0]), nb::cast<double>(term[1]));
     return angle;
   }
-  const double x = PyFloat_AsDouble(value.ptr());
-  if (x == -1 && PyErr_Occurred()) {
-    PyErr_Clear();
-    fail_type(value, name, "a number, or an expression of parameters");
-  }
-  return {x};
+  return {real_number(value, name, "a number, or an expression of parameters")};
 }
 
 std::vector<circuit::NamedAngle> angles_of(nb::handle value, const ArgumentName& name) {
-  std::vector<circuit::NamedAngle> out;
-  for_each_item(value, name, "a list of numbers",
-                [&](nb::handle item) { out.push_back(angle_of(item, name)); });
-  return out;
+  return list_of(value, name, "a list of numbers",
+                 [&](nb::handle item) { return angle_of(item, name); });
 }
 
 }  // namespace tilewave::python

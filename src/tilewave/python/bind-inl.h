@@ -67,6 +67,13 @@ class PyCircuit {
   mutable std::optional<bool> is_dynamic_;
 };
 
+/// f() while other threads of Python go on.
+template <class F>
+auto without_interpreter(F&& f) {
+  const nanobind::gil_scoped_release release;
+  return f();
+}
+
 using Seed = std::optional<std::uint64_t>;
 
 /// Options of a run in the session of this process; the caller holds the initial state. Throws Error(kUsage) for unknown words.

@@ -63,8 +63,8 @@ const GateInfo& find_named(const std::string& name) {
   if (!info) {
     std::vector<std::string_view> known;
     for (const GateInfo& g : circuit::gate_table()) known.push_back(g.name);
-    throw Error(ExitCode::kInput,
-                "there is no gate '" + name + "'" + language::did_you_mean_gate(name, known));
+    fail(ExitCode::kInput, "there is no gate '", name, "'",
+         language::did_you_mean_gate(name, known));
   }
   return *info;
 }
@@ -75,14 +75,12 @@ std::uint64_t control_values(nb::handle values, std::size_t count, const char* c
   if (values.is_none()) return bits;
   if (nb::try_cast(values, bits)) {
     if (count >= 64 || bits >> count == 0) return bits;
-    throw Error(ExitCode::kInput,
-                std::string(call) + ": control_values is " + std::to_string(bits) + ": there " +
-                    (count == 1 ? "is 1 control" : "are " + std::to_string(count) + " controls") +
-                    ", give a value for each in its bit");
+    fail(ExitCode::kInput, call, ": control_values is ", bits, ": there ",
+         count == 1 ? "is 1 control" : "are " + std::to_string(count) + " controls",
+         ", give a value for each in its bit");
   }
-  throw Error(ExitCode::kInput, std::string(call) + ": control_values is " +
-                                    nb::repr(values).c_str() +
-                                    ": give a whole number below 2^64, bit k for control k");
+  fail(ExitCode::kInput, call, ": control_values is ", nb::repr(values).c_str(),
+       ": give a whole number below 2^64, bit k for control k");
 }
 
 // The circuit itself, so that calls can follow each other.
@@ -107,20 +105,18 @@ std::string new_name(const Circuit& circuit, const std::string& name) {
 
 void add_condition(Circuit& circuit, circuit::Clbit first, nb::handle value, std::uint32_t size) {
   if (circuit.ops().empty()) {
-    throw Error(ExitCode::kUsage, "c_if needs an operation before it");
+    fail(ExitCode::kUsage, "c_if needs an operation before it");
   }
   if (std::uint64_t{first} + size > circuit.num_clbits()) {
-    throw Error(ExitCode::kInput, "c_if: classical bits " + std::to_string(first) + " to " +
-                                      std::to_string(std::uint64_t{first} + size - 1) +
-                                      " do not all exist: there are " +
-                                      std::to_string(circuit.num_clbits()));
+    fail(ExitCode::kInput, "c_if: classical bits ", first, " to ", std::uint64_t{first} + size - 1,
+         " do not all exist: there are ", circuit.num_clbits());
   }
   circuit::Condition condition{first, size, {}, {}};
   nb::object rest = nb::steal(PyNumber_Index(value.ptr()));
   if (!rest.is_valid() || rest < nb::int_(0)) {
     PyErr_Clear();
-    throw Error(ExitCode::kInput, std::string("c_if: value is ") + nb::repr(value).c_str() +
-                                      ": give a whole number, 0 or more");
+    fail(ExitCode::kInput, "c_if: value is ", nb::repr(value).c_str(),
+         ": give a whole number, 0 or more");
   }
   for (std::uint32_t word = 0; word < (size + 63) / 64; ++word) {
     condition.value.push_back(nb::cast<std::uint64_t>(rest & nb::int_(~std::uint64_t{0})));
@@ -207,7 +203,7 @@ void bind_editing(Class& c) {
           if (!qubits.is_none()) chosen = qubits_of(qubits, n, {"measure_all", "qubits"});
           std::set<Qubit> once(chosen.begin(), chosen.end());
           if (once.size() != chosen.size()) {
-            throw Error(ExitCode::kInput, "measure_all: a qubit is named twice");
+            fail(ExitCode::kInput, "measure_all: a qubit is named twice");
           }
           Circuit& changing = circuit.change();
           const auto first = changing.add_creg(new_name(changing, "meas"),
@@ -277,7 +273,7 @@ circuit::ClassicalExpr to_expr(const Nodes& nodes) {
   for (const auto& [op, type, width, a, b, value] : nodes) {
     if (op < 0 || op > static_cast<int>(circuit::ClassicalOp::kIndex) || type < 0 ||
         type > static_cast<int>(circuit::ClassicalType::kFloat)) {
-      throw Error(ExitCode::kInput, "a classical expression has an unknown operation or type");
+      fail(ExitCode::kInput, "a classical expression has an unknown operation or type");
     }
     expr.add({static_cast<circuit::ClassicalOp>(op), static_cast<circuit::ClassicalType>(type),
               static_cast<std::uint8_t>(std::clamp(width, 0, 65)), a, b, value});

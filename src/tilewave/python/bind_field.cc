@@ -235,11 +235,10 @@ void bind_moves(nb::module_& m) {
       [](const ConstArray<T>& array, int device) {
         auto memory = std::make_shared<DeviceMemory>(device, array.size() * sizeof(T));
         void* const data = memory->data();
-        {
-          const nb::gil_scoped_release release;
+        without_interpreter([&] {
           runtime::cuda::copy_on_device(device, data, array.data(), array.size() * sizeof(T));
           runtime::cuda::finish_on_device(device);
-        }
+        });
         return own_device_array<T>(std::move(memory), data, shape_of(array), device);
       },
       "array"_a.noconvert(), "device"_a);
@@ -256,11 +255,10 @@ void bind_entropy_on_device(nb::module_& m) {
 nb::object to_host(const nb::ndarray<nb::ro, nb::c_contig, nb::device::cuda>& array) {
   runtime::HostBuffer memory(array.nbytes());
   void* const data = memory.data();
-  {
-    const nb::gil_scoped_release release;
+  without_interpreter([&] {
     runtime::cuda::copy_on_device(array.device_id(), data, array.data(), array.nbytes());
     runtime::cuda::finish_on_device(array.device_id());
-  }
+  });
   const std::vector<std::size_t> shape = shape_of(array);
   return nb::cast(nb::ndarray<nb::numpy, nb::device::cpu>(
       data, shape.size(), shape.data(), keep(std::move(memory)), nullptr, array.dtype(),

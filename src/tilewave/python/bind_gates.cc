@@ -87,25 +87,19 @@ void add_gate_method(Class& c, const Method* m, std::index_sequence<P...>,
 void add_gate_methods(Class& c, const Method& m) {
   const GateInfo& info = *m.info;
   const int arity = info.num_controls + info.num_targets;
-  const auto add = [&](auto num_params, auto num_qubits) {
-    if (info.num_params != static_cast<int>(num_params()) ||
-        arity != static_cast<int>(num_qubits())) {
-      return false;
-    }
-    add_gate_method(c, &m, std::make_index_sequence<num_params()>(),
-                    std::make_index_sequence<num_qubits()>());
-    return true;
+  // Q: the numbers of qubits that gates with so many angles have
+  const auto add = [&]<std::size_t... Q>(auto params, std::index_sequence<Q...>) {
+    if (info.num_params != static_cast<int>(params.size())) return false;
+    return ((arity == static_cast<int>(Q) &&
+             (add_gate_method(c, &m, params, std::make_index_sequence<Q>()), true)) ||
+            ...);
   };
-  using std::integral_constant;
-  constexpr integral_constant<std::size_t, 0> k0;
-  constexpr integral_constant<std::size_t, 1> k1;
-  constexpr integral_constant<std::size_t, 2> k2;
-  constexpr integral_constant<std::size_t, 3> k3;
-  constexpr integral_constant<std::size_t, 4> k4;
-  constexpr integral_constant<std::size_t, 5> k5;
-  const bool added = add(k0, k1) || add(k0, k2) || add(k0, k3) || add(k0, k4) || add(k0, k5) ||
-                     add(k1, k0) || add(k1, k1) || add(k1, k2) || add(k1, k3) || add(k2, k1) ||
-                     add(k2, k2) || add(k3, k1) || add(k3, k2) || add(k4, k2);
+  using std::index_sequence;
+  const bool added = add(std::make_index_sequence<0>(), index_sequence<1, 2, 3, 4, 5>()) ||
+                     add(std::make_index_sequence<1>(), index_sequence<0, 1, 2, 3>()) ||
+                     add(std::make_index_sequence<2>(), index_sequence<1, 2>()) ||
+                     add(std::make_index_sequence<3>(), index_sequence<1, 2>()) ||
+                     add(std::make_index_sequence<4>(), index_sequence<2>());
   TW_CHECK(added, "gate " + std::string(info.name) +
                       " has a number of angles and qubits that no "
                       "method was made for");

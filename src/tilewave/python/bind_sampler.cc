@@ -114,9 +114,7 @@ class PySampler {
   nb::list sample(std::uint64_t shots, const ShotWishes& wishes) {
     std::uint64_t kept = shots;
     std::vector<PartSink> sinks = sinks_of(wishes.parts, wishes.bit_packed, shots);
-    {
-      const nb::gil_scoped_release release;
-      const std::scoped_lock lock(mutex_);
+    take(shots, [&] {
       check(wishes, shots);
       if (wishes.sweep) find_sweep_flips();
       if (wishes.discard) {
@@ -125,8 +123,7 @@ class PySampler {
         make_room(sinks, 0, shots);
         fill(0, shots, wishes, sinks, 0);
       }
-      options_.first_shot += shots;
-    }
+    });
     return arrays_of(std::move(sinks), wishes.bit_packed, kept);
   }
 
@@ -137,14 +134,11 @@ class PySampler {
     std::vector<stabilizer::BitRange> ranges;
     for (const auto& [first, bits] : parts) ranges.push_back({first, bits});
     std::vector<stabilizer::DeviceShots> made;
-    {
-      const nb::gil_scoped_release release;
-      const std::scoped_lock lock(mutex_);
+    take(shots, [&] {
       stabilizer::check_shot_numbers(options_.first_shot, shots, "ask for fewer shots");
       made = source_->keep_on_device({options_.seed, options_.first_shot, shots}, ranges, how,
                                      discard ? mask_of(*discard) : std::vector<std::uint64_t>{});
-      options_.first_shot += shots;
-    }
+    });
     return device_arrays(made, how);
   }
 
@@ -153,47 +147,38 @@ class PySampler {
     TW_CHECK(model_, "only the errors of a model are replayed");
     const std::size_t stride = (model_->errors.size() + 7) / 8;
     if (errors.ndim() != 2 || errors.shape(1) != stride) {
-      throw Error(ExitCode::kUsage, "recorded errors must have " +
-                                        std::to_string(model_->errors.size()) +
-                                        " bits a shot: an array [shots, " + std::to_string(stride) +
-                                        "] of packed bytes");
+      fail(ExitCode::kUsage, "recorded errors must have ", model_->errors.size(),
+           " bits a shot: an array [shots, ", stride, "] of packed bytes");
     }
     const std::size_t shots = errors.shape(0);
     std::vector<PartSink> sinks = sinks_of(parts, bit_packed, shots);
-    {
-      const nb::gil_scoped_release release;
+    without_interpreter([&] {
       make_room(sinks, 0, shots);
       std::vector<std::uint8_t> rows(shots * model_->row_bytes() + 64), cut;
       model_->replay(errors.data(), stride, shots, rows.data());
       for (PartSink& sink : sinks)
         copy_part(rows.data(), model_->row_bytes(), shots, sink, bit_packed, cut, 0);
-    }
+    });
     return arrays_of(std::move(sinks), bit_packed, shots);
   }
 
   /// [num_bits, ceil(shots / 8)]: a row a bit.
   Array<std::uint8_t> sample_bit_rows(std::uint64_t shots) {
     std::vector<std::uint8_t> rows;
-    {
-      const nb::gil_scoped_release release;
-      const std::scoped_lock lock(mutex_);
+    take(shots, [&] {
       bytes_of_row(source_->num_bits(), true, shots);
       rows = stabilizer::sample_bit_rows(*source_, next(shots));
-      options_.first_shot += shots;
-    }
+    });
     return own_vector<std::uint8_t>(std::move(rows), {source_->num_bits(), (shots + 7) / 8});
   }
 
   /// Offsets and numbers of the ones of the first bits.
   nb::tuple sample_lists(std::uint64_t shots, std::uint64_t num_bits) {
     stabilizer::ShotLists lists;
-    {
-      const nb::gil_scoped_release release;
-      const std::scoped_lock lock(mutex_);
+    take(shots, [&] {
       bytes_of_row(source_->num_bits(), true, shots);
       lists = stabilizer::sample_lists(*source_, next(shots), num_bits);
-      options_.first_shot += shots;
-    }
+    });
     return nb::make_tuple(own_vector<std::int64_t>(std::move(lists.offsets)),
                           own_vector<std::uint32_t>(std::move(lists.hits)));
   }
@@ -201,15 +186,14 @@ class PySampler {
   /// Shots attempted, kept, and of these with each observable; the detectors of `words` are silent.
   std::tuple<std::uint64_t, std::uint64_t, std::vector<std::uint64_t>> count_kept(
       std::uint64_t shots, const std::string& words) {
-    const nb::gil_scoped_release release;
-    const std::scoped_lock lock(mutex_);
-    SampleOptions options = options_;
-    options.num_shots = shots;
-    options.num_threads = num_threads_;
-    options.must_be_zero = stabilizer::post_selection_mask(words, counts_.detectors);
-    const stabilizer::KeptShots k =
-        stabilizer::count_kept(*source_, options, [](std::uint64_t) { return true; });
-    options_.first_shot += shots;
+    stabilizer::KeptShots k;
+    take(shots, [&] {
+      SampleOptions options = options_;
+      options.num_shots = shots;
+      options.num_threads = num_threads_;
+      options.must_be_zero = stabilizer::post_selection_mask(words, counts_.detectors);
+      k = stabilizer::count_kept(*source_, options, [](std::uint64_t) { return true; });
+    });
     std::vector<std::uint64_t> errors;
     for (std::uint64_t l = 0; l < counts_.observables; ++l)
       errors.push_back(k.ones[counts_.detectors + l]);
@@ -226,6 +210,15 @@ class PySampler {
   void go_to(std::uint64_t shot) { options_.first_shot = shot; }
 
  private:
+  // The next shots: those of one call at a time.
+  template <class F>
+  void take(std::uint64_t shots, F make) {
+    const nb::gil_scoped_release release;
+    const std::scoped_lock lock(mutex_);
+    make();
+    options_.first_shot += shots;
+  }
+
   stabilizer::ShotStretch next(std::uint64_t shots) const {
     return {options_.seed, options_.first_shot, shots, num_threads_};
   }
@@ -233,9 +226,8 @@ class PySampler {
   static std::uint64_t bytes_of_row(std::uint64_t bits, bool bit_packed, std::uint64_t shots) {
     const std::uint64_t row_bytes = bit_packed ? (bits + 7) / 8 : bits;
     if (row_bytes && shots > (std::uint64_t{1} << 48) / row_bytes) {
-      throw Error(ExitCode::kResources, std::to_string(shots) + " shots of " +
-                                            std::to_string(bits) +
-                                            " bits do not fit memory: ask for fewer at a time");
+      fail(ExitCode::kResources, shots, " shots of ", bits,
+           " bits do not fit memory: ask for fewer at a time");
     }
     return row_bytes;
   }
@@ -253,10 +245,8 @@ class PySampler {
     std::uint64_t num_bytes = 0;
     for (const PartSink& sink : sinks) num_bytes += rows * sink.row_bytes;
     if (num_bytes > kSurelyThere && num_bytes > runtime::available_host_bytes()) {
-      throw Error(ExitCode::kResources, "arrays of " + std::to_string(rows) + " shots need " +
-                                            std::to_string(num_bytes >> 20) + " MiB, " +
-                                            std::to_string(runtime::available_host_bytes() >> 20) +
-                                            " MiB are free: ask for fewer at a time");
+      fail(ExitCode::kResources, "arrays of ", rows, " shots need ", num_bytes >> 20, " MiB, ",
+           runtime::available_host_bytes() >> 20, " MiB are free: ask for fewer at a time");
     }
     for (PartSink& sink : sinks) {
       runtime::HostBuffer larger = pool_->take(rows * sink.row_bytes);
@@ -287,17 +277,16 @@ class PySampler {
     TW_CHECK(!wishes.sweep || !wishes.discard, "sweep bits would change what is discarded");
     if (wishes.sweep) {
       if (swept_ && swept_->num_rotations > 0) {
-        throw Error(ExitCode::kUsage,
-                    "sweep bits are for circuits of Clifford gates: this one has rotations, whose "
-                    "outcomes a Pauli changes otherwise than by flips");
+        fail(ExitCode::kUsage,
+             "sweep bits are for circuits of Clifford gates: this one has rotations, whose "
+             "outcomes a Pauli changes otherwise than by flips");
       }
       const std::uint64_t bytes = (counts_.sweep_bits + 7) / 8;
       const PackedRows& rows = *wishes.sweep;
       if (rows.ndim() != 2 || rows.shape(1) != bytes ||
           (rows.shape(0) != 1 && rows.shape(0) != shots)) {
-        throw Error(ExitCode::kUsage, "sweep_bits must have " + std::to_string(counts_.sweep_bits) +
-                                          " bits for each of the " + std::to_string(shots) +
-                                          " shots, or a row for all");
+        fail(ExitCode::kUsage, "sweep_bits must have ", counts_.sweep_bits,
+             " bits for each of the ", shots, " shots, or a row for all");
       }
     }
     if (wishes.discard) {

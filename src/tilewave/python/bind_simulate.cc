@@ -21,8 +21,8 @@
 #include "tilewave/runtime/threads.h"
 #include "tilewave/simulate/exact_branches.h"
 #include "tilewave/simulate/make_state.h"
-#include "tilewave/simulate/session.h"
 #include "tilewave/simulate/report_page.h"
+#include "tilewave/simulate/session.h"
 #include "tilewave/statevec/cuda/device_view.h"
 #include "tilewave/statevec/state.h"
 
@@ -58,12 +58,10 @@ void bind_simulate(nb::module_& m) {
         const Options options =
             run_options(precision, device, threads, effort, seed, span_of(initial));
         const auto shared = circuit.share();
-        runtime::HostBuffer memory;
-        {
-          const nb::gil_scoped_release release;
+        runtime::HostBuffer memory = without_interpreter([&] {
           simulate::FinalState final = simulate::final_state(*shared, options, true);
-          memory = simulate::take_amplitudes(final);
-        }
+          return simulate::take_amplitudes(final);
+        });
         return amplitude_array(std::move(memory), options.precision, shared->num_qubits());
       },
       "circuit"_a, "precision"_a, "device"_a, "threads"_a, "seed"_a, "effort"_a = "auto",
@@ -77,12 +75,10 @@ void bind_simulate(nb::module_& m) {
             run_options(precision, device, threads, effort, seed, span_of(initial));
         const auto shared = circuit.share();
         std::unique_ptr<statevec::State> state;
-        statevec::DeviceView view;
-        {
-          const nb::gil_scoped_release release;
+        const statevec::DeviceView view = without_interpreter([&] {
           state = simulate::final_state(*shared, options, true).state;
-          view = statevec::view_on_device(*state);
-        }
+          return statevec::view_on_device(*state);
+        });
         const std::vector<std::size_t> shape{std::size_t{1} << state->num_qubits()};
         if (options.precision == Precision::kDouble) {
           return own_device_array<std::complex<double>>(std::move(state), view.data, shape,
@@ -139,14 +135,12 @@ void bind_simulate(nb::module_& m) {
         options.keeps_device_memory = false;
         if (noise) options.noise = noise->model;
         const auto shared = circuit.share();
-        runtime::HostBuffer memory;
         int num_qubits = 0;
-        {
-          const nb::gil_scoped_release release;
+        runtime::HostBuffer memory = without_interpreter([&] {
           const auto state = simulate::final_density(*shared, options);
           num_qubits = state->num_qubits();
-          memory = state->take_amplitudes();
-        }
+          return state->take_amplitudes();
+        });
         return amplitude_array(std::move(memory), options.precision, num_qubits);
       },
       "circuit"_a, "noise"_a, "precision"_a, "device"_a, "threads"_a);
@@ -161,12 +155,8 @@ void bind_simulate(nb::module_& m) {
         options.observables = to_sum(terms);
         if (noise) options.noise = noise->model;
         const auto shared = circuit.share();
-        std::vector<double> values;
-        {
-          const nb::gil_scoped_release release;
-          values = simulate::exact_expectations(*shared, options);
-        }
-        return own_vector<double>(std::move(values));
+        return own_vector<double>(
+            without_interpreter([&] { return simulate::exact_expectations(*shared, options); }));
       },
       "circuit"_a, "terms"_a, "precision"_a, "device"_a, "threads"_a, "noise"_a = nb::none(),
       "initial_state"_a = nb::none(), "effort"_a = "auto",

@@ -44,23 +44,20 @@ class PyConverter {
     const std::size_t stride = formats::ShotLayout{num_measurements_}.bytes(),
                       sweep_stride = formats::ShotLayout{num_sweep_bits_}.bytes();
     if (measurements.ndim() != 2 || measurements.shape(1) != stride) {
-      throw Error(ExitCode::kUsage, "measurements must have " + std::to_string(num_measurements_) +
-                                        " bits a shot: an array [shots, " + std::to_string(stride) +
-                                        "] of packed bytes");
+      fail(ExitCode::kUsage, "measurements must have ", num_measurements_,
+           " bits a shot: an array [shots, ", stride, "] of packed bytes");
     }
     const std::size_t shots = measurements.shape(0);
     if (sweep &&
         (sweep->ndim() != 2 || sweep->shape(0) != shots || sweep->shape(1) < sweep_stride)) {
-      throw Error(ExitCode::kUsage, "sweep_bits must have " + std::to_string(num_sweep_bits_) +
-                                        " bits for each of the " + std::to_string(shots) +
-                                        " shots");
+      fail(ExitCode::kUsage, "sweep_bits must have ", num_sweep_bits_, " bits for each of the ",
+           shots, " shots");
     }
     std::vector<std::uint8_t> out(shots * converter_->row_bytes());
-    {
-      const nb::gil_scoped_release release;
+    without_interpreter([&] {
       converter_->convert(measurements.data(), stride, sweep ? sweep->data() : nullptr,
                           sweep ? sweep->shape(1) : 0, shots, out.data());
-    }
+    });
     return own_vector<std::uint8_t>(std::move(out), {shots, converter_->row_bytes()});
   }
 
@@ -97,11 +94,10 @@ void bind_stabilizer(nb::module_& m) {
         const formats::ShotLayout layout{measurements, detectors, observables, observables_first};
         const formats::ShotFormat parsed = formats::parse_shot_format(format);
         if (formats::is_summary(parsed)) {
-          throw Error(ExitCode::kUsage, format + " is no format of shots: sum the array instead");
+          fail(ExitCode::kUsage, format, " is no format of shots: sum the array instead");
         }
         if (parsed == formats::ShotFormat::kPtb64 && rows.shape(0) % 64) {
-          throw Error(ExitCode::kUsage,
-                      "ptb64 holds 64 shots at a time: use multiples of 64 for shots");
+          fail(ExitCode::kUsage, "ptb64 holds 64 shots at a time: use multiples of 64 for shots");
         }
         TW_CHECK(rows.ndim() == 2 && rows.shape(1) >= layout.bytes(), "rows are too short");
         formats::ByteBuffer out;

@@ -48,7 +48,7 @@ class PyState {
     const nb::gil_scoped_release release;
     const std::scoped_lock lock(mutex_);
     if (!final_.state) {
-      throw Error(ExitCode::kUsage, "the amplitudes were taken away: make a new State");
+      fail(ExitCode::kUsage, "the amplitudes were taken away: make a new State");
     }
     return f(final_);
   }
@@ -92,21 +92,20 @@ class PyState {
     for (std::size_t k = 0; k < qubits.size(); ++k) {
       if (std::find(qubits.begin(), qubits.begin() + static_cast<std::ptrdiff_t>(k), qubits[k]) !=
           qubits.begin() + static_cast<std::ptrdiff_t>(k)) {
-        throw Error(ExitCode::kUsage, "qubit " + std::to_string(qubits[k]) + " is asked for twice");
+        fail(ExitCode::kUsage, "qubit ", qubits[k], " is asked for twice");
       }
     }
     if (qubits.size() > 24) {
-      throw Error(ExitCode::kUsage, "joint probabilities of " + std::to_string(qubits.size()) +
-                                        " qubits are too many numbers: ask for at most 24 qubits");
+      fail(ExitCode::kUsage, "joint probabilities of ", qubits.size(),
+           " qubits are too many numbers: ask for at most 24 qubits");
     }
   }
   std::uint64_t index_of(nb::handle item) const {
     std::uint64_t index = 0;
     const std::uint64_t last = low_mask(static_cast<int>(std::min(num_qubits_, 64u)));
     if (nb::try_cast(item, index) && index <= last) return index;
-    throw Error(ExitCode::kUsage,
-                "amplitude " + std::string(nb::str(item).c_str()) + " does not exist: a state of " +
-                    counted(num_qubits_, "qubit") + " has indices 0 to " + std::to_string(last));
+    fail(ExitCode::kUsage, "amplitude ", nb::str(item).c_str(), " does not exist: a state of ",
+         counted(num_qubits_, "qubit"), " has indices 0 to ", last);
   }
 
  private:
@@ -119,15 +118,13 @@ class PyState {
 
 void PyState::apply_to(simulate::FinalState& s, const circuit::Circuit& circuit) {
   if (circuit.num_qubits() != num_qubits_) {
-    throw Error(ExitCode::kUsage, "the state has " + counted(num_qubits_, "qubit") +
-                                      " and the circuit " + std::to_string(circuit.num_qubits()) +
-                                      ": apply a circuit of as many");
+    fail(ExitCode::kUsage, "the state has ", counted(num_qubits_, "qubit"), " and the circuit ",
+         circuit.num_qubits(), ": apply a circuit of as many");
   }
   if (!circuit.is_unitary()) {
-    throw Error(
-        ExitCode::kUsage,
-        "a state takes gates only: the circuit measures, resets, has noise or is steered by "
-        "classical bits (begin a run in this state with initial_state)");
+    fail(ExitCode::kUsage,
+         "a state takes gates only: the circuit measures, resets, has noise or is steered by "
+         "classical bits (begin a run in this state with initial_state)");
   }
   if (!s.qubits.is_identity()) {  // qubits that no gate had touched come in
     const auto precision = s.state->precision();
@@ -185,7 +182,7 @@ void PyState::restore(const nb::tuple& t) {
   final_.qubits = simulate::QubitMap(num_qubits_, kept);
   final_.state = simulate::make_state(final_.qubits.num_kept(), precision, num_threads_, device_);
   if (amplitudes.size() != final_.state->num_amplitudes()) {
-    throw Error(ExitCode::kInput, "a state was stored with another number of amplitudes");
+    fail(ExitCode::kInput, "a state was stored with another number of amplitudes");
   }
   final_.state->set_amplitudes({amplitudes.data(), amplitudes.size()});
 }
@@ -205,9 +202,8 @@ PyState::PyState(const std::string& folder, const std::string& device, int threa
   const simulate::SavedRegister saved(folder);
   const simulate::RegisterInfo& info = saved.info();
   if (info.is_density) {
-    throw Error(ExitCode::kUsage, folder + " holds a density matrix of " +
-                                      counted(info.num_qubits, "qubit") +
-                                      ", not the state of a circuit: read it where it was kept");
+    fail(ExitCode::kUsage, folder, " holds a density matrix of ", counted(info.num_qubits, "qubit"),
+         ", not the state of a circuit: read it where it was kept");
   }
   num_qubits_ = info.num_qubits;
   final_.qubits = simulate::QubitMap(num_qubits_, info.kept);

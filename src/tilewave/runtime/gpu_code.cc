@@ -32,8 +32,7 @@ void parse_entry(std::string_view entry, std::vector<GpuCode>& to) {
       std::from_chars(number.data(), number.data() + number.size(), code.capability);
   const std::string_view rest(end, static_cast<std::size_t>(number.data() + number.size() - end));
   if (problem != std::errc{} || code.capability < 10 || (rest != "" && rest != "a" && rest != "f"))
-    throw Error(ExitCode::kInternal,
-                "'" + std::string(entry) + "' is no architecture of a GPU, like 90 or 90-real");
+    fail(ExitCode::kInternal, "'", entry, "' is no architecture of a GPU, like 90 or 90-real");
   if (!rest.empty()) code.only_for = rest[0];
   if (real) to.push_back(code);
   code.is_ptx = true;

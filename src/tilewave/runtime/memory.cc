@@ -28,7 +28,7 @@ HostBuffer::HostBuffer(std::size_t num_bytes) : num_bytes_(num_bytes) {
   if (num_bytes <= kHeapBytes) {
     const std::size_t whole = (num_bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
     data_ = std::aligned_alloc(kPageBytes, whole);
-    if (!data_) throw Error(ExitCode::kResources, "cannot reserve memory: the system refused");
+    if (!data_) fail(ExitCode::kResources, "cannot reserve memory: the system refused");
     std::memset(data_, 0, whole);
     return;
   }
@@ -37,9 +37,8 @@ HostBuffer::HostBuffer(std::size_t num_bytes) : num_bytes_(num_bytes) {
               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (map_ == MAP_FAILED) {
     map_ = nullptr;
-    throw Error(ExitCode::kResources,
-                "cannot reserve " + std::to_string(num_bytes >> 20) +
-                    " MiB of memory: the system refused; free memory or use fewer qubits");
+    fail(ExitCode::kResources, "cannot reserve ", num_bytes >> 20,
+         " MiB of memory: the system refused; free memory or use fewer qubits");
   }
   const auto address = reinterpret_cast<std::uintptr_t>(map_);
   const std::uintptr_t aligned = (address + kHugePageBytes - 1) / kHugePageBytes * kHugePageBytes;

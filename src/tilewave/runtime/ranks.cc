@@ -11,9 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <memory>
 #include <optional>
-#include <vector>
 
 #include "tilewave/base/error.h"
 #include "tilewave/runtime/host_watch.h"
@@ -38,9 +36,7 @@ std::optional<int> checked_number(const char* variable, int least) {
   if (!text || !*text) return std::nullopt;
   const int value = number(variable, -1);
   if (value < least || *text == ' ' || *text == '+') {
-    throw Error(ExitCode::kUsage, std::string(variable) + "=" + text +
-                                      ": give a whole number from " + std::to_string(least) +
-                                      " on");
+    fail(ExitCode::kUsage, variable, "=", text, ": give a whole number from ", least, " on");
   }
   return value;
 }
@@ -70,9 +66,8 @@ void read_root(Meeting& meeting) {
   char* end = nullptr;
   if (!port.empty()) meeting.port = static_cast<int>(std::strtol(port.c_str(), &end, 10));
   if (meeting.host.empty() || (end && *end) || meeting.port < 1 || meeting.port > 65535) {
-    throw Error(ExitCode::kUsage, "TILEWAVE_ROOT=" + root +
-                                      ": name the host of process 0 and a free port there, as in "
-                                      "node1:23456");
+    fail(ExitCode::kUsage, "TILEWAVE_ROOT=", root,
+         ": name the host of process 0 and a free port there, as in node1:23456");
   }
 }
 
@@ -81,9 +76,8 @@ std::shared_ptr<Ranks> join_over_tcp(const Launch& l) {
   if (l.by == Launch::By::kVariables) {
     read_root(meeting);
     if (meeting.host.empty()) {
-      throw Error(ExitCode::kUsage, "TILEWAVE_PROCESSES=" + std::to_string(l.size) +
-                                        " needs TILEWAVE_ROOT, where process 0 runs and a free "
-                                        "port there, as in node1:23456");
+      fail(ExitCode::kUsage, "TILEWAVE_PROCESSES=", l.size,
+           " needs TILEWAVE_ROOT, where process 0 runs and a free port there, as in node1:23456");
     }
     meeting.key = text_of("TILEWAVE_KEY");
   } else {
@@ -94,9 +88,9 @@ std::shared_ptr<Ranks> join_over_tcp(const Launch& l) {
     meeting.key = text_of("SLURM_JOB_ID") + "." + text_of("SLURM_STEP_ID");
     read_root(meeting);
     if (meeting.host.empty()) {
-      throw Error(ExitCode::kUsage,
-                  "SLURM does not say where the tasks run (SLURM_STEP_NODELIST): name the host of "
-                  "task 0 in TILEWAVE_ROOT=host:port");
+      fail(ExitCode::kUsage,
+           "SLURM does not say where the tasks run (SLURM_STEP_NODELIST): name the host of task 0 "
+           "in TILEWAVE_ROOT=host:port");
     }
   }
   return meet_over_tcp(l.rank, l.size, meeting);
@@ -107,18 +101,18 @@ std::shared_ptr<Ranks> join() {
   const MpiModule module = load_mpi_module();
   const auto size = std::to_string(launch().size);
   if (!module.handle) {
-    throw Error(ExitCode::kCommunication,
-                "started as " + size + " processes, but MPI cannot be loaded (" + module.problem +
-                    "): build with TW_MPI=ON (libopenmpi-dev), start with srun --mpi=none, or use "
-                    "one process with --ranks " +
-                    size);
+    fail(ExitCode::kCommunication, "started as ", size, " processes, but MPI cannot be loaded (",
+         module.problem,
+         "): build with TW_MPI=ON (libopenmpi-dev), start with srun "
+         "--mpi=none, or use one process with --ranks ",
+         size);
   }
   std::string problem;
   const auto entry = reinterpret_cast<JoinRanks>(dlsym(module.handle, kJoinRanksName));
   std::shared_ptr<Ranks> ranks(entry ? entry(&problem) : nullptr);
   if (!ranks) {
-    throw Error(ExitCode::kCommunication, "cannot join the " + size + " processes of this run: " +
-                                              (problem.empty() ? "not a module" : problem));
+    fail(ExitCode::kCommunication, "cannot join the ", size,
+         " processes of this run: ", problem.empty() ? "not a module" : problem);
   }
   return ranks;
 }
@@ -162,14 +156,13 @@ void check_launch() {
   const std::optional<int> size = checked_number("TILEWAVE_PROCESSES", 1);
   const std::optional<int> process = checked_number("TILEWAVE_PROCESS", 0);
   if (process && !size) {
-    throw Error(ExitCode::kUsage, "TILEWAVE_PROCESS=" + std::to_string(*process) +
-                                      " needs TILEWAVE_PROCESSES, the number of all");
+    fail(ExitCode::kUsage, "TILEWAVE_PROCESS=", *process,
+         " needs TILEWAVE_PROCESSES, the number of all");
   }
   if (size && (process ? *process >= *size : *size > 1)) {
-    throw Error(ExitCode::kUsage, "TILEWAVE_PROCESSES=" + std::to_string(*size) +
-                                      " and TILEWAVE_PROCESS=" + text_of("TILEWAVE_PROCESS") +
-                                      ": number the processes from 0 to " +
-                                      std::to_string(*size - 1));
+    fail(ExitCode::kUsage, "TILEWAVE_PROCESSES=", *size,
+         " and TILEWAVE_PROCESS=", text_of("TILEWAVE_PROCESS"), ": number the processes from 0 to ",
+         *size - 1);
   }
 }
 

@@ -84,11 +84,10 @@ Socket Socket::listen(const std::string& where, int port) {
   if (s.is_open()) setsockopt(s.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   if (!s.is_open() || bind(s.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
       ::listen(s.get(), 4096) != 0) {
-    throw Error(ExitCode::kCommunication,
-                "cannot listen at " + (where.empty() ? "port " : where + ":") +
-                    std::to_string(port) + " (" + std::strerror(errno) +
-                    "): give the host of process 0 and a free port there, as in "
-                    "TILEWAVE_ROOT=host:23456, to all processes");
+    fail(ExitCode::kCommunication, "cannot listen at ", where.empty() ? "port " : where + ":", port,
+         " (", std::strerror(errno),
+         "): give the host of process 0 and a free port there, as in TILEWAVE_ROOT=host:23456, to "
+         "all processes");
   }
   prepare(s.get());
   return s;

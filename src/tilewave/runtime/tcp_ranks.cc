@@ -36,8 +36,9 @@ constexpr double kLookS = 0.25;    // between looks for processes that are gone
 constexpr double kFarewellS = 20;  // a failed process waits for rank 0 to end the run
 constexpr std::uint32_t kSwapTag = 16;  // and the slot; collectives are below
 
-[[noreturn]] void fail(const std::string& message) {
-  throw Error(ExitCode::kCommunication, message);
+template <class... Parts>
+[[noreturn]] void fail(const Parts&... message) {
+  tilewave::fail(ExitCode::kCommunication, message...);
 }
 
 struct Head {
@@ -201,7 +202,7 @@ class TcpRanks final : public Ranks {
       std::string problem;
       Socket s = Socket::connect(address, member(r).port, 10, &problem);
       if (!s.is_open() || !s.send_all(&me, sizeof me, 5))
-        fail(name(rank_) + " cannot connect to " + name(r) + " at " + address + " (" + problem +
+        fail(name(rank_), " cannot connect to ", name(r), " at ", address, " (", problem,
              "): let the hosts reach each other on all ports");
       at(r).socket = std::move(s);
     }
@@ -211,7 +212,7 @@ class TcpRanks final : public Ranks {
       if (timer.elapsed_s() > limit_s) {
         int r = rank_ + 1;
         while (at(r).socket.is_open()) ++r;
-        fail(name(r) + " did not connect to " + name(rank_) +
+        fail(name(r), " did not connect to ", name(rank_),
              ": let the hosts reach each other on all ports");
       }
       Member m;
@@ -283,9 +284,8 @@ class TcpRanks final : public Ranks {
       if (in_head && m.done == sizeof m.head &&
           (at(r).head.tag != m.head.tag || at(r).head.num_bytes != m.head.num_bytes ||
            at(r).head.magic != m.head.magic)) {
-        fail(name(r) + " sent message " + std::to_string(at(r).head.tag) + " of " +
-             std::to_string(at(r).head.num_bytes) + " bytes where " + std::to_string(m.head.tag) +
-             " of " + std::to_string(m.head.num_bytes) +
+        fail(name(r), " sent message ", at(r).head.tag, " of ", at(r).head.num_bytes,
+             " bytes where ", m.head.tag, " of ", m.head.num_bytes,
              " was due: run the same program with the same input on all");
       }
     }
@@ -295,7 +295,7 @@ class TcpRanks final : public Ranks {
   [[noreturn]] void lose(int r) {
     at(r).gone = true;
     look_for_words();
-    fail(name(r) + " ended in the middle");
+    fail(name(r), " ended in the middle");
   }
 
   // Rank 0: has somebody failed?
@@ -333,7 +333,7 @@ class TcpRanks final : public Ranks {
     }
     if (watch_->root_is_gone()) {
       at(0).gone = true;
-      fail(name(0) + " ended in the middle");
+      fail(name(0), " ended in the middle");
     }
     for (int r = 0; r < size_; ++r) {
       if (r != rank_ && at(r).socket.is_closed()) lose(r);

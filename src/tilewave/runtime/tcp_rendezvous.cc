@@ -15,8 +15,9 @@ namespace {
 
 std::atomic<bool> root_is_missing = false;
 
-[[noreturn]] void fail_to_meet(const std::string& message) {
-  throw Error(ExitCode::kCommunication, message);
+template <class... Parts>
+[[noreturn]] void fail_to_meet(const Parts&... message) {
+  fail(ExitCode::kCommunication, message...);
 }
 
 }  // namespace
@@ -30,7 +31,7 @@ Gathered receive_all(Member& me, const Meeting& meeting, const Timer& timer, dou
   std::string problem;
   const std::string found = Socket::address_of(meeting.host, &problem);
   if (found.empty())
-    fail_to_meet(problem + ": name the host of process 0 in TILEWAVE_ROOT=host:port");
+    fail_to_meet(problem, ": name the host of process 0 in TILEWAVE_ROOT=host:port");
   const std::string address = listening_address(found, meeting.host);
   Socket door = Socket::listen(address, meeting.port);
   all.listener = Socket::listen(address, 0);
@@ -99,9 +100,8 @@ Gathered introduce(Member& me, const Meeting& meeting, const Timer& timer, doubl
     if (root.is_open()) break;
     if (timer.elapsed_s() > meet_s) {
       root_is_missing = true;
-      fail_to_meet("rank 0 of " + std::to_string(size) + " is not at " + meeting.host + ":" +
-                   std::to_string(meeting.port) + " (" + problem + ", tried for " +
-                   std::to_string(static_cast<int>(meet_s)) +
+      fail_to_meet("rank 0 of ", size, " is not at ", meeting.host, ":", meeting.port, " (",
+                   problem, ", tried for ", static_cast<int>(meet_s),
                    " s): see whether it was started and runs there, or name the place in "
                    "TILEWAVE_ROOT=host:port");
     }
@@ -121,7 +121,7 @@ Gathered introduce(Member& me, const Meeting& meeting, const Timer& timer, doubl
     sound = all.member(r).is_sound(me.key) && all.member(r).rank == r && all.member(r).size == size;
   if (!sound) {
     root_is_missing = true;
-    fail_to_meet("what answers at " + meeting.host + ":" + std::to_string(meeting.port) +
+    fail_to_meet("what answers at ", meeting.host, ":", meeting.port,
                  " is not rank 0 of this run: it ended while the processes met, has another "
                  "TILEWAVE_KEY, or another program uses that port");
   }

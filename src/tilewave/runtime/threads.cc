@@ -15,7 +15,6 @@
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -46,9 +45,8 @@ thread_local bool is_limited = false;  // by a ThreadLimit
 
 [[noreturn]] void throw_no_thread(const std::string& what, const std::system_error& why,
                                   const std::string& first_remedy) {
-  throw Error(ExitCode::kResources,
-              "cannot start " + what + " (" + why.code().message() + "): " + first_remedy +
-                  "raise the limits on processes (ulimit -u, a container's pids) and memory");
+  fail(ExitCode::kResources, "cannot start ", what, " (", why.code().message(), "): ", first_remedy,
+       "raise the limits on processes (ulimit -u, a container's pids) and memory");
 }
 
 }  // namespace

@@ -87,7 +87,7 @@ DeviceSet DeviceSet::parse(std::string_view text) {
     set.is_numbered_ = rest.size() > word.size();
     return set;
   }
-  throw Error(ExitCode::kUsage, "unknown device " + quoted(text) + ": use " + device_words());
+  fail(ExitCode::kUsage, "unknown device ", quoted(text), ": use ", device_words());
 }
 
 std::string DeviceSet::text() const {
@@ -103,9 +103,8 @@ std::string DeviceSet::text() const {
 
 void need_one_kind(const DeviceSet& devices) {
   if (devices.has_cpu() && !devices.cuda().empty()) {
-    throw Error(ExitCode::kUsage,
-                "device '" + devices.text() +
-                    "': only rasters and maps are shared by a CPU and GPUs: use " + device_words());
+    fail(ExitCode::kUsage, "device '", devices.text(),
+         "': only rasters and maps are shared by a CPU and GPUs: use ", device_words());
   }
 }
 

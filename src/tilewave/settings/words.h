@@ -54,8 +54,7 @@ std::optional<Value> find_word(const std::array<Word<Value>, N>& words, std::str
 template <class Value, std::size_t N>
 Value parse_word(const std::array<Word<Value>, N>& words, const char* what, std::string_view text) {
   if (const auto found = find_word(words, text)) return *found;
-  throw Error(ExitCode::kUsage,
-              "unknown " + std::string(what) + " " + quoted(text) + ": use " + list_of(words));
+  fail(ExitCode::kUsage, "unknown ", what, " ", quoted(text), ": use ", list_of(words));
 }
 
 /// The word of a value that is in the list.

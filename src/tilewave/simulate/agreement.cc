@@ -95,10 +95,9 @@ void check_agreement(const circuit::Circuit& circuit, const Options& options) {
   for (std::size_t rank = 1; rank < all.size(); ++rank) {
     for (std::size_t k = 0; k < kNames.size(); ++k) {
       if (all[rank][k] == all[0][k]) continue;
-      throw Error(ExitCode::kUsage,
-                  std::string("rank ") + std::to_string(rank) + " has another " + kNames[k] +
-                      " than rank 0 (their parts of the state would be mixed): start all processes "
-                      "with the same files and flags");
+      fail(ExitCode::kUsage, "rank ", rank, " has another ", kNames[k],
+           " than rank 0 (their parts of the state would be mixed): start all processes with the "
+           "same files and flags");
     }
   }
 }

@@ -8,11 +8,9 @@
 #include "tilewave/base/error.h"
 #include "tilewave/base/philox.h"
 #include "tilewave/runtime/timer.h"
-#include "tilewave/simulate/make_state.h"
 #include "tilewave/simulate/program.h"
 #include "tilewave/simulate/session.h"
 #include "tilewave/statevec/plan/planner.h"
-#include "tilewave/statevec/state.h"
 
 namespace tilewave::simulate {
 namespace {
@@ -62,8 +60,8 @@ std::vector<BenchResult> benchmark(const circuit::Circuit& circuit,
   circuit::need_bound(circuit);
   const Program program = prepare(circuit);
   if (program.dynamic || program.has_control_flow) {
-    throw Error(ExitCode::kUsage,
-                "a circuit that measures, resets or branches in the middle has no one time");
+    fail(ExitCode::kUsage,
+         "a circuit that measures, resets or branches in the middle has no one time");
   }
   const std::unique_ptr<statevec::State> state =
       make_state(circuit.num_qubits(), options.precision, options.num_threads, options.device,
@@ -129,8 +127,8 @@ std::vector<BenchResult> benchmark(const circuit::Circuit& circuit,
     result.norm = state->norm();
     const double allowed = options.precision == statevec::Precision::kDouble ? 1e-9 : 1e-2;
     if (!(std::abs(result.norm - 1) < allowed)) {
-      throw Error(ExitCode::kVerification,
-                  "the state's norm is " + std::to_string(result.norm) + " after the run, not 1");
+      fail(ExitCode::kVerification, "the state's norm is ", std::to_string(result.norm),
+           " after the run, not 1");
     }
     results.push_back(std::move(result));
   }

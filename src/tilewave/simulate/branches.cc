@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <optional>
 #include <set>
 #include <utility>
@@ -311,12 +310,12 @@ class Runner {
     double total = 0;
     for (std::size_t k = 0; k < p.size(); ++k) sums[k] = total += p[k];
     if (!(total > 0) || !std::isfinite(total)) {
-      throw Error(ExitCode::kVerification,
-                  "the state has norm " + std::to_string(total) + " before a measurement");
+      fail(ExitCode::kVerification, "the state has norm ", std::to_string(total),
+           " before a measurement");
     }
     if (branch.at.blocks_done > kMostBlocks) {
-      throw Error(ExitCode::kInput, "a shot measures more than " + std::to_string(kMostBlocks) +
-                                        " times: a loop does not end");
+      fail(ExitCode::kInput, "a shot measures more than ", kMostBlocks,
+           " times: a loop does not end");
     }
     struct Drawn {
       std::uint64_t value, misread;

@@ -158,8 +158,7 @@ void dry_run(const Program& program, const Options& options, Result& result) {
   if (!options.topology_path.empty()) {
     const Topology topology = read_topology(options.topology_path);
     if (n > statevec::kMaxQubits) {
-      throw Error(ExitCode::kUsage,
-                  "plans are made for at most " + std::to_string(statevec::kMaxQubits) + " qubits");
+      fail(ExitCode::kUsage, "plans are made for at most ", statevec::kMaxQubits, " qubits");
     }
     result.num_ranks = topology.num_ranks();
     result.device = std::to_string(result.num_ranks) + " ranks of " + options.topology_path;

@@ -120,8 +120,8 @@ class Walker {
     const std::vector<double> p = path.state->joint_probabilities({&qubit, 1});
     const double total = p[0] + p[1];
     if (!(total > 0) || !std::isfinite(total)) {
-      throw Error(ExitCode::kVerification,
-                  "the state has norm " + std::to_string(total) + " before a measurement");
+      fail(ExitCode::kVerification, "the state has norm ", std::to_string(total),
+           " before a measurement");
     }
     const bool likely[2] = {path.weight * p[0] >= kLeastOutcome * total,
                             path.weight * p[1] >= kLeastOutcome * total};
@@ -141,9 +141,8 @@ class Walker {
     };
     if (likely[0] && likely[1]) {
       if (paths_.size() >= most_waiting_) {
-        throw Error(ExitCode::kResources,
-                    "the states of " + std::to_string(paths_.size() + 2) +
-                        " outcomes do not fit memory together: ask for shots, or for a precision");
+        fail(ExitCode::kResources, "the states of ", paths_.size() + 2,
+             " outcomes do not fit memory together: ask for shots, or for a precision");
       }
       Path other{path.state->clone(), path.op, path.bits, path.weight};
       take(other, 1);

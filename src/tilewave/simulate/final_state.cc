@@ -47,10 +47,9 @@ FinalState final_state(const circuit::Circuit& circuit, const Options& options, 
   check_has_qubits(circuit);
   InitialState initial(options, circuit.num_qubits());
   if (program.has_channels) {
-    throw Error(
-        ExitCode::kUsage,
-        "a circuit with noise channels ends in no single state: ask for its density matrix, "
-        "or for counts or expectations");
+    fail(ExitCode::kUsage,
+         "a circuit with noise channels ends in no single state: ask for its density matrix, or "
+         "for counts or expectations");
   }
   circuit::Circuit of_touched;
   if (!whole && options.from_zeros()) keep_only(program, touched_qubits(program), of_touched);
@@ -121,9 +120,9 @@ std::unique_ptr<State> final_density(const circuit::Circuit& circuit, const Opti
   exact.engine = Engine::kDensity;
   choose_noisy_engine(program, exact, 1, density);
   if (density.program.dynamic) {
-    throw Error(ExitCode::kUsage,
-                "the density matrix of a circuit that measures in the middle depends on what is "
-                "measured: ask for counts or expectations over shots");
+    fail(ExitCode::kUsage,
+         "the density matrix of a circuit that measures in the middle depends on what is measured: "
+         "ask for counts or expectations over shots");
   }
   std::unique_ptr<State> state = make_state(density.circuit.num_qubits(), options.precision,
                                             options.num_threads, options.device);

@@ -19,9 +19,8 @@ InitialState::InitialState(const Options& options, std::uint32_t num_qubits)
     : amplitudes_(options.initial_state), path_(options.initial_state_path) {
   if (!amplitudes_.empty()) {
     if (num_qubits < 64 && amplitudes_.size() == bit(static_cast<int>(num_qubits))) return;
-    throw Error(ExitCode::kUsage, "the initial state has " + std::to_string(amplitudes_.size()) +
-                                      " amplitudes: a circuit of " + std::to_string(num_qubits) +
-                                      " qubits needs 2^" + std::to_string(num_qubits));
+    fail(ExitCode::kUsage, "the initial state has ", amplitudes_.size(),
+         " amplitudes: a circuit of ", num_qubits, " qubits needs 2^", num_qubits);
   }
   if (path_.empty()) return;
   const formats::NpyHeader& header = file_.emplace(path_).header();
@@ -31,11 +30,9 @@ InitialState::InitialState(const Options& options, std::uint32_t num_qubits)
   std::string shape;
   for (const std::uint64_t n : header.shape)
     shape += (shape.empty() ? "" : " x ") + std::to_string(n);
-  throw Error(ExitCode::kInput, path_ + ": an initial state of " + std::to_string(num_qubits) +
-                                    " qubits is 2^" + std::to_string(num_qubits) +
-                                    " numbers of complex64 or complex128 in a row, not " +
-                                    (is_complex ? "" : "other numbers of shape ") +
-                                    (shape.empty() ? "a single one" : shape));
+  fail(ExitCode::kInput, path_, ": an initial state of ", num_qubits, " qubits is 2^", num_qubits,
+       " numbers of complex64 or complex128 in a row, not ",
+       is_complex ? "" : "other numbers of shape ", shape.empty() ? "a single one" : shape);
 }
 
 void InitialState::read(std::uint64_t first, std::span<cplx> out) const {
@@ -77,9 +74,9 @@ void InitialState::check_norm(double norm) const {
   if (std::abs(norm - 1) <= kAllowed) return;
   char text[64];
   std::snprintf(text, sizeof text, "%.9g", norm);
-  throw Error(file_ ? ExitCode::kInput : ExitCode::kUsage,
-              (file_ ? path_ + ": " : "") + "the norm of the initial state is " + text +
-                  ", not 1: nothing is rescaled here, divide it by its square root");
+  fail(file_ ? ExitCode::kInput : ExitCode::kUsage, file_ ? path_ + ": " : "",
+       "the norm of the initial state is ", text,
+       ", not 1: nothing is rescaled here, divide it by its square root");
 }
 
 std::uint64_t fingerprint_of_file(const std::string& path, Look look) {

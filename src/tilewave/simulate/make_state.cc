@@ -104,7 +104,7 @@ void check_memory(std::uint32_t num_qubits, Precision precision, int num_threads
     message += fewer + " (one more with --precision single)";
   }
   message += ", or a machine with more memory";
-  throw Error(ExitCode::kResources, message);
+  fail(ExitCode::kResources, message);
 }
 
 bool runs_on_cpu(std::uint32_t num_qubits, Precision precision, const DeviceSet& device) {
@@ -163,10 +163,8 @@ std::unique_ptr<statevec::State> make_distributed(std::uint32_t num_qubits, Prec
       device.is_auto() ? std::vector<int>{} : choose_devices(num_qubits, precision, device);
   if (!devices.empty()) {
     if (!processes) {
-      throw Error(ExitCode::kUsage,
-                  "--ranks are ranks on the CPU: for several devices use --device "
-                  "cuda:0-" +
-                      std::to_string(ranks - 1));
+      fail(ExitCode::kUsage,
+           "--ranks are ranks on the CPU: for several devices use --device cuda:0-", ranks - 1);
     }
     // "cuda" gives every process of a host a device of its own; a launcher may show it that one
     // only
@@ -221,20 +219,20 @@ std::unique_ptr<statevec::State> make_state(std::uint32_t num_qubits, Precision 
                                             const Distribution& distribution) {
   if (distribution.num_ranks() != 1) {
     if (distribution.memory_fraction > 0) {
-      throw Error(ExitCode::kUsage,
-                  "--memory-fraction serves the devices of one process: leave out --ranks and "
-                  "mpirun, or the fraction");
+      fail(ExitCode::kUsage,
+           "--memory-fraction serves the devices of one process: leave out --ranks and mpirun, or "
+           "the fraction");
     }
     return make_distributed(num_qubits, precision, num_threads, device, distribution);
   }
   const std::vector<int> devices = choose_devices(num_qubits, precision, device);
   if (devices.empty() && distribution.device_bytes) {
-    throw Error(ExitCode::kUsage,
-                "--memory-limit is about a device's memory: give one, as in --device cuda");
+    fail(ExitCode::kUsage,
+         "--memory-limit is about a device's memory: give one, as in --device cuda");
   }
   if (devices.empty() && distribution.memory_fraction > 0) {
-    throw Error(ExitCode::kUsage,
-                "--memory-fraction is about a device's memory: give one, as in --device cuda");
+    fail(ExitCode::kUsage,
+         "--memory-fraction is about a device's memory: give one, as in --device cuda");
   }
   if ((devices.empty() && num_qubits > kSurelyFits) || num_qubits > statevec::kMaxQubits) {
     check_memory(num_qubits, precision, runtime::resolve_num_threads(num_threads),

@@ -122,10 +122,8 @@ NoisyChoice choose_noisy_engine(const Program& program, const Options& options,
   NoisyChoice choice;
   if (options.engine == Engine::kDensity) {
     if (n > kMostDensityQubits) {
-      throw Error(ExitCode::kResources, "a density matrix of " + std::to_string(n) +
-                                            " qubits has 4^" + std::to_string(n) +
-                                            " elements: use --engine trajectories, or at most " +
-                                            std::to_string(kMostDensityQubits) + " qubits");
+      fail(ExitCode::kResources, "a density matrix of ", n, " qubits has 4^", n,
+           " elements: use --engine trajectories, or at most ", kMostDensityQubits, " qubits");
     }
     to_density(program, density);
     return {NoisyEngine::kDensity, "density matrix, as asked"};

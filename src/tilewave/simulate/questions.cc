@@ -24,7 +24,7 @@ void check_has_qubits(const circuit::Circuit& circuit) {
 
 void check_questions(const Program& program, const Options& options) {
   const std::uint32_t n = program.circuit->num_qubits();
-  const auto fail = [](const std::string& message) { throw Error(ExitCode::kUsage, message); };
+  const auto fail = [](const auto&... parts) { tilewave::fail(ExitCode::kUsage, parts...); };
   check_has_qubits(*program.circuit);
   if (!options.topology_path.empty() && !options.dry_run)
     fail("--topology describes a machine that is not here: add --dry-run");
@@ -39,18 +39,16 @@ void check_questions(const Program& program, const Options& options) {
   for (const auto& range : options.amplitudes) {
     const std::uint64_t size = n >= 64 ? ~std::uint64_t{0} : bit(static_cast<int>(n));
     if (range.first >= size || range.count > size - range.first) {
-      fail("amplitude " + std::to_string(std::max(range.first, range.first + range.count - 1)) +
-           " does not exist: a state of " + std::to_string(n) + " qubits has indices 0 to " +
-           std::to_string(size - 1));
+      fail("amplitude ", std::max(range.first, range.first + range.count - 1),
+           " does not exist: a state of ", n, " qubits has indices 0 to ", size - 1);
     }
   }
   for (const auto q : options.probability_qubits) {
     if (q >= n) {
-      fail("qubit " + std::to_string(q) + " does not exist: the circuit has qubits 0 to " +
-           std::to_string(n - 1));
+      fail("qubit ", q, " does not exist: the circuit has qubits 0 to ", n - 1);
     }
     if (std::count(options.probability_qubits.begin(), options.probability_qubits.end(), q) > 1) {
-      fail("qubit " + std::to_string(q) + " is asked for twice");
+      fail("qubit ", q, " is asked for twice");
     }
   }
   double total = 0;
@@ -59,8 +57,7 @@ void check_questions(const Program& program, const Options& options) {
     for (const auto* words : {&term.x, &term.z}) {
       for (std::size_t k = n / 64; k < words->size(); ++k) {
         if ((*words)[k] >> (k == n / 64 ? n % 64 : 0)) {
-          fail("an observable acts on qubits the circuit does not have: it has 0 to " +
-               std::to_string(n - 1));
+          fail("an observable acts on qubits the circuit does not have: it has 0 to ", n - 1);
         }
       }
     }
@@ -91,7 +88,7 @@ void check_questions(const Program& program, const Options& options) {
 }
 
 void check_shots(const Program& program, const Options& options) {
-  const auto fail = [](const std::string& message) { throw Error(ExitCode::kUsage, message); };
+  const auto fail = [](const auto&... parts) { tilewave::fail(ExitCode::kUsage, parts...); };
   if (!program.dynamic) return;
   if ((!options.amplitudes.empty() || !options.state_path.empty()) && options.shots != 1) {
     fail(

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <utility>
 
 #include "tilewave/base/error.h"
@@ -151,16 +150,13 @@ std::unique_ptr<ResumedRun> open_resumed(const circuit::Circuit& circuit, const 
   std::string id = run->saved.id();
   if (processes) processes->broadcast(id.data(), id.size(), 0);
   if (id != run->saved.id()) {
-    throw Error(ExitCode::kInput,
-                folder + ": rank " + std::to_string(processes->rank()) +
-                    " sees another checkpoint there than rank 0: all processes need one folder");
+    fail(ExitCode::kInput, folder, ": rank ", processes->rank(),
+         " sees another checkpoint there than rank 0: all processes need one folder");
   }
   const std::string difference = difference_of(run->header.asked, asked_of(circuit, options));
   if (!difference.empty()) {
-    throw Error(
-        ExitCode::kUsage,
-        folder + ": the checkpoint is of another " + difference +
-            " (what is left of its run would not fit): start it with the same files and flags");
+    fail(ExitCode::kUsage, folder, ": the checkpoint is of another ", difference,
+         " (what is left of its run would not fit): start it with the same files and flags");
   }
   return run;
 }

@@ -7,7 +7,6 @@
 
 #include "tilewave/base/bits.h"
 #include "tilewave/runtime/threads.h"
-#include "tilewave/statevec/plan/planner.h"
 
 namespace tilewave::simulate {
 

@@ -22,7 +22,6 @@
 #include "tilewave/simulate/collect.h"
 #include "tilewave/simulate/dry_run.h"
 #include "tilewave/simulate/initial_state.h"
-#include "tilewave/simulate/make_state.h"
 #include "tilewave/simulate/noisy_engine.h"
 #include "tilewave/simulate/program.h"
 #include "tilewave/simulate/questions.h"
@@ -32,7 +31,6 @@
 #include "tilewave/statevec/density.h"
 #include "tilewave/statevec/device_costs.h"
 #include "tilewave/statevec/plan/planner.h"
-#include "tilewave/statevec/state.h"
 
 namespace tilewave::simulate {
 namespace {
@@ -58,18 +56,17 @@ std::optional<CliffordProgram> choose_stabilizer(const Program& program, const O
   }
   if (!asks_only_shots(options, n)) {
     if (forced) {
-      throw Error(
-          ExitCode::kUsage,
-          "the stabilizer engine answers with counts, shots and expectation values only: ask for "
-          "--shots or --expect and nothing else, or use --engine statevector");
+      fail(ExitCode::kUsage,
+           "the stabilizer engine answers with counts, shots and expectation values only: ask for "
+           "--shots or --expect and nothing else, or use --engine statevector");
     }
     if (is_steered(program)) why_not = "it answers with counts, shots and expectation values only";
     return std::nullopt;
   }
   if (has_ranks) {
-    throw Error(ExitCode::kUsage,
-                "the stabilizer engine holds no state to spread over ranks: run it in one process, "
-                "whose threads or --device share the shots");
+    fail(ExitCode::kUsage,
+         "the stabilizer engine holds no state to spread over ranks: run it in one process, whose "
+         "threads or --device share the shots");
   }
   const MagicLimits all{stabilizer::kMostActive, ~std::uint64_t{0}};
   auto clifford = to_clifford(program, readout, &why_not, forced ? all : MagicLimits{});
@@ -98,9 +95,8 @@ std::optional<CliffordProgram> choose_stabilizer(const Program& program, const O
   }
   if (!clifford && !forced && !is_steered(program)) why_not.clear();
   if (!clifford && forced) {
-    throw Error(ExitCode::kUsage, "the stabilizer engine cannot run this circuit: " + why_not +
-                                      "; use --engine " +
-                                      (program.has_channels ? "trajectories" : "statevector"));
+    fail(ExitCode::kUsage, "the stabilizer engine cannot run this circuit: ", why_not,
+         "; use --engine ", program.has_channels ? "trajectories" : "statevector");
   }
   return clifford;
 }
@@ -276,17 +272,14 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
                                options.distribution);
   } catch (const Error& error) {
     if (error.code() == ExitCode::kResources && !why_no_clifford.empty() && !is_density) {
-      throw Error(error.code(),
-                  std::string(error.what()) +
-                      "; the stabilizer engine, which needs no state, cannot run this "
-                      "circuit: " +
-                      why_no_clifford);
+      fail(error.code(), error.what(),
+           "; the stabilizer engine, which needs no state, cannot run this "
+           "circuit: ",
+           why_no_clifford);
     }
     if (!is_density) throw;
-    throw Error(error.code(),
-                "a density matrix of " + std::to_string(result.num_qubits) +
-                    " qubits is a state of " + std::to_string(n) +
-                    " (--engine trajectories needs no more than a state vector): " + error.what());
+    fail(error.code(), "a density matrix of ", result.num_qubits, " qubits is a state of ", n,
+         " (--engine trajectories needs no more than a state vector): ", error.what());
   }
   if (options.keeps_device_memory) state->keep_shared_memory();
   state->set_reproducible(keeps || resumed);

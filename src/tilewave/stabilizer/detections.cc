@@ -93,10 +93,9 @@ bool get(const std::uint8_t* row, std::uint64_t bit) { return (row[bit / 8] >> (
 DetectionConverter::DetectionConverter(const StabProgram& program, bool reference, bool feedback)
     : num_detectors_(program.counts.detectors), num_observables_(program.counts.observables) {
   if (program.counts.measurements > kMostBits || num_detectors_ > kMostBits) {
-    throw Error(
-        ExitCode::kResources,
-        "a shot of this circuit has more than 2^30 bits, which m2d does not hold in memory: "
-        "shorten its REPEAT blocks");
+    fail(ExitCode::kResources,
+         "a shot of this circuit has more than 2^30 bits, which m2d does not hold in memory: "
+         "shorten its REPEAT blocks");
   }
   if (!feedback) need_walkable(program, "shorten its REPEAT blocks");
   Collector all{program, 0, {}, std::vector<std::vector<std::uint64_t>>(num_observables_)};

@@ -193,13 +193,13 @@ class Analyzer : public SensitivityVisitor {
     const double limit = options_.approximate_disjoint_errors;
     if (probability <= limit) return;
     const auto number = [](double x) { return language::shortest_number(x); };
-    throw Error(ExitCode::kInput,
-                program_.place(p) + name_of(p) +
-                    (limit == 0 ? " has disjoint branches, which an error model of independent "
-                                  "errors only approximates: use --approximate_disjoint_errors"
-                                : " has disjoint branches and among them a probability of " +
-                                      number(probability) + ", above the " + number(limit) +
-                                      " of --approximate_disjoint_errors: raise that"));
+    fail(ExitCode::kInput,
+         program_.place(p) + name_of(p) +
+             (limit == 0 ? " has disjoint branches, which an error model of independent errors "
+                           "only approximates: use --approximate_disjoint_errors"
+                         : " has disjoint branches and among them a probability of " +
+                               number(probability) + ", above the " + number(limit) +
+                               " of --approximate_disjoint_errors: raise that"));
   }
 
   // The only branch of a channel is an independent error.
@@ -218,10 +218,9 @@ class Analyzer : public SensitivityVisitor {
       b.exact = independent_errors(b.given.data(), static_cast<int>(b.size), b.independent.data());
     }
     if (uniform && !b.exact) {
-      throw Error(ExitCode::kInput, program_.place(p) + name_of(p) +
-                                        " mixes more than completely (p above " +
-                                        (b.size == 4 ? "3/4" : "15/16") +
-                                        "): it has no model of independent errors, make p smaller");
+      fail(ExitCode::kInput, program_.place(p), name_of(p), " mixes more than completely (p above ",
+           b.size == 4 ? "3/4" : "15/16",
+           "): it has no model of independent errors, make p smaller");
     }
   }
 
@@ -317,13 +316,13 @@ void analyze_errors(const StabProgram& program, const AnalysisOptions& options,
   TW_CHECK(!program.has_leakage, "leakage has no error model");
   const double disjoint = options.approximate_disjoint_errors;
   if (!(disjoint >= 0 && disjoint <= 1)) {  // nor one that is no number
-    throw Error(ExitCode::kUsage, "approximate_disjoint_errors is " + std::to_string(disjoint) +
-                                      ": give a probability, from 0 to 1");
+    fail(ExitCode::kUsage, "approximate_disjoint_errors is ", std::to_string(disjoint),
+         ": give a probability, from 0 to 1");
   }
   if (!options.fold_loops && count_branches(program) > kMostBranches) {
-    throw Error(ExitCode::kResources,
-                "the unrolled circuit has more than 2^32 places of errors, too many for an error "
-                "model: use --fold_loops");
+    fail(ExitCode::kResources,
+         "the unrolled circuit has more than 2^32 places of errors, too many for an error model: "
+         "use --fold_loops");
   }
   if (!options.fold_loops) need_walkable(program, "use --fold_loops");
   Analyzer(program, options).run(sink);

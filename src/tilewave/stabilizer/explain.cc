@@ -49,9 +49,8 @@ class Explainer : public SensitivityVisitor {
         program_(lower(circuit, options.name)),
         walk_(program_, SymptomKind::kDetectors, *this) {
     if (count_branches(program_) > kMostErrors) {
-      throw Error(ExitCode::kResources, "the unrolled circuit has more than " +
-                                            std::to_string(kMostErrors) +
-                                            " errors to explain: shorten its REPEAT blocks");
+      fail(ExitCode::kResources, "the unrolled circuit has more than ", kMostErrors,
+           " errors to explain: shorten its REPEAT blocks");
     }
     need_walkable(program_, "shorten its REPEAT blocks");
     number(circuit, -1);

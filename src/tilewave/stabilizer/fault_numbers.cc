@@ -1,6 +1,5 @@
 #include "tilewave/stabilizer/fault_numbers.h"
 
-#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
@@ -42,10 +41,9 @@ constexpr double kMostProducts = 2e10;                          // of all its co
 [[noreturn]] void throw_too_many(double mean) {
   char number[32];
   std::snprintf(number, sizeof number, "%.3g", mean);
-  throw Error(
-      ExitCode::kResources,
-      "the distribution of the number of faults is too large to be made: " + std::string(number) +
-          " are expected in a shot. Take a smaller number of faults, or a shorter circuit");
+  tilewave::fail(ExitCode::kResources,
+                 "the distribution of the number of faults is too large to be made: ", number,
+                 " are expected in a shot. Take a smaller number of faults, or a shorter circuit");
 }
 
 // P(j of `count` places fire), j <= most, from the likeliest number outwards: each is the one before
@@ -113,9 +111,9 @@ double convolve(std::span<const double> l, std::span<const double> r, double mos
 
 FaultRange parse_fault_range(std::string_view words) {
   const auto fail = [&]() -> FaultRange {
-    throw Error(ExitCode::kUsage, "'" + std::string(words) +
-                                      "' is no number of faults: write 3, a range such as 3-8, or "
-                                      "3+ for three or more");
+    tilewave::fail(
+        ExitCode::kUsage, "'", words,
+        "' is no number of faults: write 3, a range such as 3-8, or 3+ for three or more");
   };
   FaultRange range;
   const char *at = words.data(), *end = at + words.size();
@@ -156,10 +154,9 @@ FaultNumbers::FaultNumbers(std::vector<FaultClass> classes, FaultRange range)
     }
   }
   if (range_.last < certain || range_.first > certain + places) {
-    throw Error(ExitCode::kUsage,
-                "no shot has " + words_of(range_) + " faults: there are " +
-                    std::to_string(certain + places) + " places of noise" +
-                    (certain > 0 ? ", " + std::to_string(certain) + " of which always fire" : ""));
+    tilewave::fail(ExitCode::kUsage, "no shot has ", words_of(range_), " faults: there are ",
+                   certain + places, " places of noise",
+                   certain > 0 ? ", " + std::to_string(certain) + " of which always fire" : "");
   }
   // From here on in numbers of faults beside the certain ones.
   range_.first = std::max(range_.first, certain);
@@ -202,8 +199,8 @@ FaultNumbers::FaultNumbers(std::vector<FaultClass> classes, FaultRange range)
   // Shares of the largest one: draws do not underflow where weights do.
   const double scale = *std::max_element(logs.begin(), logs.end());
   if (!std::isfinite(scale)) {
-    throw Error(ExitCode::kUsage, "the probability of " + words_of(range) +
-                                      " faults is too small to be drawn: take fewer, or a range");
+    tilewave::fail(ExitCode::kUsage, "the probability of ", words_of(range),
+                   " faults is too small to be drawn: take fewer, or a range");
   }
   double sum = 0;
   for (std::size_t j = 0; j < logs.size(); ++j) {

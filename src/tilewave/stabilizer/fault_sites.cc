@@ -92,10 +92,10 @@ class FaultBuilder : public SegmentVisitor {
     return segments_.size() - 1;
   }
   [[noreturn]] void throw_too_large() const override {
-    throw Error(ExitCode::kResources,
-                "the places of noise of this circuit and what they flip do not fit the tables of "
-                "shots with a given number of faults (2^31 bits, 2^32 parts): shorten its REPEAT "
-                "blocks, or ask for detectors rather than records");
+    fail(ExitCode::kResources,
+         "the places of noise of this circuit and what they flip do not fit the tables of shots "
+         "with a given number of faults (2^31 bits, 2^32 parts): shorten its REPEAT blocks, or ask "
+         "for detectors rather than records");
   }
 
   std::uint32_t bit_of(Symptom s) const {
@@ -254,10 +254,9 @@ std::uint64_t FaultProgram::num_places() const {
 
 FaultProgram build_faults(const StabProgram& program, SymptomKind kind) {
   if (program.has_leakage) {
-    throw Error(ExitCode::kInput,
-                program.name +
-                    ": the circuit has leakage, whose faults are not independent of each "
-                    "other: shots with a given number of them cannot be drawn");
+    fail(ExitCode::kInput, program.name,
+         ": the circuit has leakage, whose faults are not independent of each other: shots with a "
+         "given number of them cannot be drawn");
   }
   const bool records = kind == SymptomKind::kRecords;
   FaultBuilder builder(&program, records ? program.counts.measurements : program.counts.detectors,

@@ -76,9 +76,8 @@ class Graph {
     if (part.detectors.size() > 2 && !ignore_ungraphlike_) {
       std::string names;
       for (std::uint64_t d : part.detectors) names += " D" + std::to_string(d);
-      throw Error(ExitCode::kInput, "an error flips more than two detectors:" + names +
-                                        ": decompose the model's errors, or ignore those that are "
-                                        "not graphlike");
+      fail(ExitCode::kInput, "an error flips more than two detectors:", names,
+           ": decompose the model's errors, or ignore those that are not graphlike");
     }
     if (part.detectors.size() <= 2) {
       std::uint32_t ends[2] = {0, 0};
@@ -226,8 +225,7 @@ std::vector<GraphlikeError> shortest_graphlike_error(const circuit::ErrorModel& 
     Search(graph, observable).improve(best, length);
   }
   if (length == kFar) {
-    throw Error(ExitCode::kInput,
-                "no errors of at most two detectors flip an observable and no detector");
+    fail(ExitCode::kInput, "no errors of at most two detectors flip an observable and no detector");
   }
   std::vector<GraphlikeError> out;
   for (std::uint32_t k : best) out.push_back(graph.error(graph.edges[k]));

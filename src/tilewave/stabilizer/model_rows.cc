@@ -14,9 +14,8 @@ ModelRows model_rows(const circuit::ErrorModel& model, bool with_errors, const s
       saturating_add(saturating_add(flat.num_detectors, flat.num_observables),
                      with_errors ? flat.errors.size() : 0);
   if (bits >= kMostBits) {
-    throw Error(ExitCode::kResources, name + ": shots of " + std::to_string(bits) +
-                                          " bits are too large, below 2^31 are sampled: shorten "
-                                          "the model's repeat blocks");
+    fail(ExitCode::kResources, name, ": shots of ", bits,
+         " bits are too large, below 2^31 are sampled: shorten the model's repeat blocks");
   }
   ModelRows m;
   m.name = name;

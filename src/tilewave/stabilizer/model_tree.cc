@@ -158,10 +158,9 @@ class Splitter {
       const std::vector<Symptom> list = known_.split(set, !options_.only_known);
       if (list.empty()) {
         if (options_.keep_failures) continue;
-        throw Error(ExitCode::kInput,
-                    "an error cannot be split into parts that flip at most two detectors: " +
-                        names_of({set.begin(), set.end()}) +
-                        ": use --ignore_decomposition_failures");
+        fail(ExitCode::kInput,
+             "an error cannot be split into parts that flip at most two detectors: ",
+             names_of({set.begin(), set.end()}), ": use --ignore_decomposition_failures");
       }
       errors.add(e.probability, hash_of_parts(list), e.tag, [&] { return list; });
       errors.remove(k);

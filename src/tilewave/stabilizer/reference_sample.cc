@@ -216,10 +216,8 @@ class Reference {
 
 std::vector<std::uint64_t> reference_sample(const StabProgram& program) {
   if (program.counts.measurements > kMaxRecords) {
-    throw Error(
-        ExitCode::kResources,
-        "the circuit makes " + std::to_string(program.counts.measurements) +
-            " measurement records a shot, which do not fit memory: shorten its REPEAT blocks");
+    fail(ExitCode::kResources, "the circuit makes ", program.counts.measurements,
+         " measurement records a shot, which do not fit memory: shorten its REPEAT blocks");
   }
   return Reference(program).run();
 }

@@ -15,20 +15,16 @@ using P = PrimKind;
 
 void throw_random_symptoms(const SymptomSet& set, const std::string& place, bool collapse,
                            std::uint32_t qubit) {
-  throw Error(ExitCode::kInput,
-              place + std::string(set.back() & kObservableBit ? "observables" : "detectors") +
-                  " are not deterministic: " + names_of(set) +
-                  (set.size() == 1 ? " flips" : " flip") + " at random with the " +
-                  (collapse ? "measurement or reset" : "start") + " of qubit " +
-                  std::to_string(qubit) + ": fix the circuit" +
-                  (set.back() & kObservableBit ? "" : " or use --allow_gauge_detectors"));
+  fail(ExitCode::kInput, place, set.back() & kObservableBit ? "observables" : "detectors",
+       " are not deterministic: ", names_of(set), set.size() == 1 ? " flips" : " flip",
+       " at random with the ", collapse ? "measurement or reset" : "start", " of qubit ", qubit,
+       ": fix the circuit", set.back() & kObservableBit ? "" : " or use --allow_gauge_detectors");
 }
 
 void throw_no_period(const StabProgram& program, const Prim& p, std::uint64_t iterations) {
-  throw Error(ExitCode::kResources,
-              program.place(p) + "the REPEAT block is in a new state after every one of its last " +
-                  std::to_string(iterations) +
-                  " iterations, so it cannot be folded: repeat it less often");
+  fail(ExitCode::kResources, program.place(p),
+       "the REPEAT block is in a new state after every one of its last ", iterations,
+       " iterations, so it cannot be folded: repeat it less often");
 }
 
 // Of a block in which a visitor sees nothing only the iterations behind whole periods count.
@@ -73,8 +69,8 @@ SensitivityWalk::SensitivityWalk(const StabProgram& program, SymptomKind kind,
       num_records_(program.counts.measurements),
       num_detectors_(program.counts.detectors) {
   if (std::max(num_detectors_, num_records_) >= kObservableBit) {
-    throw Error(ExitCode::kResources,
-                "the circuit has 2^63 detectors or records or more: shorten its REPEAT blocks");
+    fail(ExitCode::kResources,
+         "the circuit has 2^63 detectors or records or more: shorten its REPEAT blocks");
   }
 }
 

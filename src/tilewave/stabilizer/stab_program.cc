@@ -123,10 +123,8 @@ class Lowering {
     for (const LeakageStep& step : leakage_steps(op.kind, args)) {
       Prim p = prim(step.kind);
       if (leakage_ == Leakage::kRefuse) {
-        throw Error(ExitCode::kInput, out_.place(p) +
-                                          std::string(circuit::stabilizer_op(op.kind).name) +
-                                          " is leakage, no Pauli noise: sample, detect and m2d "
-                                          "alone take it");
+        fail(ExitCode::kInput, out_.place(p), circuit::stabilizer_op(op.kind).name,
+             " is leakage, no Pauli noise: sample, detect and m2d alone take it");
       }
       p.a = static_cast<std::uint32_t>(step.scramble);
       p.flag = step.flag;
@@ -240,9 +238,8 @@ class Lowering {
     if (quarters >= 0) return;
     Prim p = prim(P::kRotation);
     if (rotations_ == Rotations::kRefuse) {
-      throw Error(ExitCode::kInput, out_.place(p) +
-                                        std::string(circuit::stabilizer_op(op.kind).name) +
-                                        " is no Clifford gate: sample and detect alone take it");
+      fail(ExitCode::kInput, out_.place(p), circuit::stabilizer_op(op.kind).name,
+           " is no Clifford gate: sample and detect alone take it");
     }
     p.param = params({&r.half_turns, 1});
     std::vector<std::uint32_t> list;

@@ -17,10 +17,9 @@ std::uint64_t check_lookbacks_of(const StabProgram& program, std::uint32_t block
   std::uint64_t records = before;
   const auto need = [&](const Prim& p, std::uint64_t back) {
     if (back > records) {
-      throw Error(ExitCode::kInput,
-                  program.place(p) + "rec[-" + std::to_string(back) +
-                      "] looks back past the first record: only " + std::to_string(records) +
-                      (records == 1 ? " record precedes it" : " records precede it"));
+      fail(ExitCode::kInput, program.place(p), "rec[-", back,
+           "] looks back past the first record: only ", records,
+           records == 1 ? " record precedes it" : " records precede it");
     }
   };
   for (const Prim& p : program.blocks[block]) {
@@ -151,11 +150,10 @@ bool is_silent(const StabProgram& program, std::uint32_t block) {
 void need_walkable(const StabProgram& program, const std::string& advice) {
   constexpr std::uint64_t kMostSteps = std::uint64_t{1} << 36;  // about an hour
   if (walked_of(program, 0) <= kMostSteps) return;
-  throw Error(ExitCode::kResources,
-              program.name +
-                  ": the unrolled circuit has more than 2^36 operations, too many to go "
-                  "through one by one: " +
-                  advice);
+  fail(ExitCode::kResources, program.name,
+       ": the unrolled circuit has more than 2^36 operations, too many "
+       "to go through one by one: ",
+       advice);
 }
 
 }  // namespace tilewave::stabilizer

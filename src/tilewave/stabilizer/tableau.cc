@@ -49,10 +49,8 @@ void Tableau::need_memory(std::size_t bytes) const {
   if (bytes <= kLarge) return;
   const std::uint64_t available = runtime::available_host_bytes();
   if (bytes <= available) return;
-  throw Error(ExitCode::kResources, "a tableau of " + std::to_string(n_) + " qubits takes " +
-                                        std::to_string(bytes >> 20) + " MiB of memory, " +
-                                        std::to_string(available >> 20) +
-                                        " MiB are available: use fewer qubits");
+  fail(ExitCode::kResources, "a tableau of ", n_, " qubits takes ", bytes >> 20, " MiB of memory, ",
+       available >> 20, " MiB are available: use fewer qubits");
 }
 
 void Tableau::make_rows() {

@@ -54,8 +54,7 @@ void State::check_plan(const Plan& plan) const {
 void State::check_strings(const circuit::PauliSum& sum) const {
   for (std::size_t k = 0; k < sum.size(); ++k) {
     if ((sum[k].x | sum[k].z) & ~low_mask(num_qubits_)) {
-      throw Error(ExitCode::kUsage,
-                  "Pauli string " + std::to_string(k) + " acts on a qubit the state does not have");
+      fail(ExitCode::kUsage, "Pauli string ", k, " acts on a qubit the state does not have");
     }
   }
 }
@@ -63,25 +62,23 @@ void State::check_strings(const circuit::PauliSum& sum) const {
 void State::check_joint(std::span<const circuit::Qubit> qubits) const {
   const std::string k = std::to_string(qubits.size());
   if (qubits.size() > 24)
-    throw Error(ExitCode::kUsage, "joint probabilities of " + k + " qubits have 2^" + k +
-                                      " outcomes: ask for at most 24 qubits, or draw shots");
+    fail(ExitCode::kUsage, "joint probabilities of ", k, " qubits have 2^", k,
+         " outcomes: ask for at most 24 qubits, or draw shots");
   for (const circuit::Qubit q : qubits) {
-    if (static_cast<int>(q) >= num_qubits_)
-      throw Error(ExitCode::kUsage, "qubit " + std::to_string(q) + " is out of range");
+    if (static_cast<int>(q) >= num_qubits_) fail(ExitCode::kUsage, "qubit ", q, " is out of range");
   }
 }
 
 void State::check_index(std::uint64_t index) const {
   if (index < num_amplitudes()) return;
-  throw Error(ExitCode::kUsage, "amplitude " + std::to_string(index) +
-                                    " is out of range: the state has 2^" +
-                                    std::to_string(num_qubits_) + " amplitudes");
+  fail(ExitCode::kUsage, "amplitude ", index, " is out of range: the state has 2^", num_qubits_,
+       " amplitudes");
 }
 
 void State::check_drawable(double norm) {
   if (!(norm > 0) || !std::isfinite(norm))
-    throw Error(ExitCode::kVerification,
-                "cannot draw shots: the norm of the state is " + std::to_string(norm));
+    fail(ExitCode::kVerification, "cannot draw shots: the norm of the state is ",
+         std::to_string(norm));
 }
 
 void State::restore_layout() {

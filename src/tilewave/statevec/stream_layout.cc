@@ -59,11 +59,9 @@ StreamLayout plan_stream(int num_qubits, Precision precision, std::uint64_t devi
   while (s.chunk_qubits >= kMinChunkQubits && s.worker_bytes() > device_bytes) --s.chunk_qubits;
   if (s.chunk_qubits < kMinChunkQubits) {
     s.chunk_qubits = kMinChunkQubits;
-    throw Error(ExitCode::kResources,
-                "cannot stream " + std::to_string(num_qubits) + " qubits through " +
-                    std::to_string(device_bytes >> 20) + " MiB of device memory: allow at least " +
-                    std::to_string((s.worker_bytes() >> 20) + 1) + " MiB, and have more than " +
-                    std::to_string(kMinChunkQubits) + " qubits");
+    fail(ExitCode::kResources, "cannot stream ", num_qubits, " qubits through ", device_bytes >> 20,
+         " MiB of device memory: allow at least ", (s.worker_bytes() >> 20) + 1,
+         " MiB, and have more than ", kMinChunkQubits, " qubits");
   }
   const std::uint64_t state = s.amplitude_bytes << num_qubits;
   while (s.chunk_qubits > kMinChunkQubits) {

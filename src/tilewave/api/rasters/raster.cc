@@ -1,5 +1,6 @@
 // See include/tilewave/raster.h.
 #include "tilewave/raster.h"
+#include "tilewave/base/error.h"
 
 #include <string>
 
@@ -17,9 +18,8 @@ void check_size(const Image<Pixel>& image) {
   const auto width = static_cast<std::uint64_t>(image.width);
   if (image.width < 1 || image.height < 1 || num % width != 0 ||
       num / width != static_cast<std::uint64_t>(image.height)) {
-    throw Error(ExitCode::kUsage, "an image of " + std::to_string(image.width) + " x " +
-                                      std::to_string(image.height) + " pixels is given " +
-                                      std::to_string(num) + " values");
+    fail(ExitCode::kUsage, "an image of ", image.width, " x ", image.height, " pixels is given ",
+         num, " values");
   }
 }
 
@@ -27,8 +27,7 @@ template <class Pixel>
 std::vector<float> entropy_of(const Image<Pixel>& image, const LocalEntropyOptions& o) {
   check_size(image);
   if (o.window < 1 || o.window % 2 == 0) {
-    throw Error(ExitCode::kUsage,
-                "window = " + std::to_string(o.window) + ": use an odd number of pixels");
+    fail(ExitCode::kUsage, "window = ", o.window, ": use an odd number of pixels");
   }
   field::EntropyOptions options;
   options.window = field::Footprint::rectangle(o.window, o.window);
@@ -37,8 +36,7 @@ std::vector<float> entropy_of(const Image<Pixel>& image, const LocalEntropyOptio
   options.threads = o.threads;
   const field::EntropyPlan plan(options, image.width, image.height);
   if (static_cast<int>(sizeof(Pixel)) < plan.code_bytes() && sizeof(Pixel) > 1) {
-    throw Error(ExitCode::kUsage, "levels = " + std::to_string(o.levels) +
-                                      ": pixels of 16 bits hold at most 65535 classes");
+    fail(ExitCode::kUsage, "levels = ", o.levels, ": pixels of 16 bits hold at most 65535 classes");
   }
   std::vector<float> out(image.pixels.size());
   field::EntropyRunner runner(plan, DeviceSet::parse(o.device));

@@ -40,10 +40,9 @@ const char* requirement(EntropyAlgorithm algorithm) {
 EntropyAlgorithm choose(const EntropyOptions& options, const Footprint& window) {
   if (options.algorithm != EntropyAlgorithm::kAuto) {
     if (!can_run(options.algorithm, options.window, options.levels)) {
-      throw Error(ExitCode::kUsage,
-                  std::string("algorithm '") + algorithm_name(options.algorithm) +
-                      "' cannot run this window: " + requirement(options.algorithm) +
-                      "; use 'auto' or 'sliding'");
+      fail(ExitCode::kUsage, "algorithm '", algorithm_name(options.algorithm),
+           "' cannot run this window: ", requirement(options.algorithm),
+           "; use 'auto' or 'sliding'");
     }
     return options.algorithm;
   }
@@ -95,33 +94,29 @@ std::int32_t population(std::int64_t i, int before, int after, std::int64_t size
 
 void check(const EntropyOptions& o, std::int64_t width, std::int64_t height) {
   if (width < 1 || height < 1) {
-    throw Error(ExitCode::kInput, "the image is empty (" + std::to_string(width) + " x " +
-                                      std::to_string(height) + " pixels): nothing to do");
+    fail(ExitCode::kInput, "the image is empty (", width, " x ", height, " pixels): nothing to do");
   }
   if (o.levels < 2 || o.levels > 65536) {
-    throw Error(ExitCode::kUsage,
-                "levels " + std::to_string(o.levels) + " is out of range: use 2..65536");
+    fail(ExitCode::kUsage, "levels ", o.levels, " is out of range: use 2..65536");
   }
   if (o.log_base != 0 && !(o.log_base > 1 && std::isfinite(o.log_base))) {
-    throw Error(ExitCode::kUsage, "the logarithm base must be a finite number greater than 1");
+    fail(ExitCode::kUsage, "the logarithm base must be a finite number greater than 1");
   }
   if (o.border == Border::kConstant && (o.constant_code < 0 || o.constant_code >= o.levels)) {
-    throw Error(ExitCode::kUsage, "the constant class " + std::to_string(o.constant_code) +
-                                      " beyond the border is none of " + std::to_string(o.levels) +
-                                      ": use 0.." + std::to_string(o.levels - 1));
+    fail(ExitCode::kUsage, "the constant class ", o.constant_code, " beyond the border is none of ",
+         o.levels, ": use 0..", o.levels - 1);
   }
   if (!(o.min_valid >= 0 && o.min_valid <= 1)) {
-    throw Error(ExitCode::kUsage, "the least valid share must lie in 0..1");
+    fail(ExitCode::kUsage, "the least valid share must lie in 0..1");
   }
   if (o.border == Border::kStudy2020 && !o.window.is_rectangle()) {
-    throw Error(ExitCode::kUsage,
-                "border study2020 is defined for rectangles only: use --shape square");
+    fail(ExitCode::kUsage, "border study2020 is defined for rectangles only: use --shape square");
   }
   if (o.border == Border::kStudy2020 && o.min_valid > 0) {
-    throw Error(ExitCode::kUsage, "border study2020 knows no missing cells: leave out --min-valid");
+    fail(ExitCode::kUsage, "border study2020 knows no missing cells: leave out --min-valid");
   }
   if (o.window.num_cells() > (1 << 24)) {
-    throw Error(ExitCode::kUsage, "the window has more than 2^24 cells: use a smaller one");
+    fail(ExitCode::kUsage, "the window has more than 2^24 cells: use a smaller one");
   }
 }
 

@@ -228,28 +228,25 @@ MapTable make_map_table(const MapExpression& expression, const MapOptions& optio
       const MapExpression part =
           expression.specialise(p, r, static_cast<int>((r * width + p) % period));
       if (part.uses(MapOp::kColumn) || part.uses(MapOp::kRow) || part.uses(MapOp::kIndex)) {
-        throw Error(
-            ExitCode::kUsage,
-            "precision lut: the expression depends on the place of a pixel by more than a small "
-            "remainder: use precise or fast");
+        fail(ExitCode::kUsage,
+             "precision lut: the expression depends on the place of a pixel by more than a small "
+             "remainder: use precise or fast");
       }
     }
   }
   const Domain domain =
       scan(values, n, threads_for_work(options.threads, kScanCostNs * static_cast<double>(n)));
   if (domain.first_other >= 0) {
-    throw Error(ExitCode::kInput,
-                "precision lut: pixel (" + std::to_string(domain.first_other % width) + ", " +
-                    std::to_string(y_begin + domain.first_other / width) + ") holds " +
-                    std::to_string(values[domain.first_other]) +
-                    ", no whole number: the domain is not proven small: use precise or fast");
+    fail(ExitCode::kInput, "precision lut: pixel (", domain.first_other % width, ", ",
+         y_begin + domain.first_other / width, ") holds ",
+         std::to_string(values[domain.first_other]),
+         ", no whole number: the domain is not proven small: use precise or fast");
   }
   const auto least = static_cast<std::int64_t>(domain.least);
   const std::int64_t size = static_cast<std::int64_t>(domain.most) - least + 1;
   if (size > kMostTable) {
-    throw Error(ExitCode::kInput, "precision lut: values run from " + std::to_string(least) +
-                                      " to " + std::to_string(least + size - 1) + ", more than " +
-                                      std::to_string(kMostTable) + " of them: use precise or fast");
+    fail(ExitCode::kInput, "precision lut: values run from ", least, " to ", least + size - 1,
+         ", more than ", kMostTable, " of them: use precise or fast");
   }
   // Row q of the tables is a row of pixels, all of them in residue class q = (row, column):
   // computed by the very program.
@@ -304,7 +301,7 @@ void map_lut(const MapExpression& expression, const MapOptions& options, std::in
 
 void map_cpu(const MapExpression& expression, const MapOptions& options, std::int64_t width,
              std::int64_t y_begin, std::int64_t y_end, float* values) {
-  if (options.repeat < 0) throw Error(ExitCode::kUsage, "repeat must be 0 or more");
+  if (options.repeat < 0) fail(ExitCode::kUsage, "repeat must be 0 or more");
   if (options.repeat == 0) return;
   if (options.precision == MapPrecision::kLut)
     return map_lut(expression, options, width, y_begin, y_end, values);

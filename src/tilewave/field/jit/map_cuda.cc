@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -71,12 +70,12 @@ struct Driver {
     std::string why;
     void* const library = runtime::open_first({"libcuda.so.1", "libcuda.so"}, &why);
     if (library != nullptr) return library;
-    throw Error(ExitCode::kResources, "the CUDA driver cannot be loaded (" + why +
-                                          "): use --device cpu, or install the driver");
+    fail(ExitCode::kResources, "the CUDA driver cannot be loaded (", why,
+         "): use --device cpu, or install the driver");
   }
   Symbol need(const char* name) const {
     if (void* const at = dlsym(library, name)) return {at};
-    throw Error(ExitCode::kResources, std::string("the CUDA driver lacks ") + name + ": update it");
+    fail(ExitCode::kResources, "the CUDA driver lacks ", name, ": update it");
   }
 
   static const Driver& get() {
@@ -88,8 +87,7 @@ struct Driver {
     if (status == 0) return;
     const char* text = nullptr;
     error_string(status, &text);
-    throw Error(ExitCode::kResources,
-                std::string("CUDA: ") + what + ": " + (text != nullptr ? text : "unknown error"));
+    fail(ExitCode::kResources, "CUDA: ", what, ": ", text != nullptr ? text : "unknown error");
   }
 };
 
@@ -98,23 +96,21 @@ std::string compile(const std::string& source, int major, int minor) {
   std::string why;
   const auto* const nvrtc = runtime::cuda::Nvrtc::load({13, 12}, &why);
   if (nvrtc == nullptr) {
-    throw Error(ExitCode::kResources,
-                "the CUDA run-time compiler NVRTC cannot be loaded (" + why +
-                    "): maps on a device need it: use --device cpu, or install it (pip install "
-                    "nvidia-cuda-nvrtc, or the CUDA toolkit)");
+    fail(ExitCode::kResources, "the CUDA run-time compiler NVRTC cannot be loaded (", why,
+         "): maps on a device need it: use --device cpu, or install it "
+         "(pip install nvidia-cuda-nvrtc, or the CUDA toolkit)");
   }
   const std::string architecture = "sm_" + std::to_string(10 * major + minor);
   const std::string options[] = {"-arch=" + architecture, "-fmad=false", "-std=c++17"};
   runtime::cuda::Nvrtc::Program program = nvrtc->compile(source, {}, options);
   if (!program.binary.empty()) return std::move(program.binary);
   if (program.log.find("gpu-architecture") != std::string::npos) {  // a newer device than it knows
-    throw Error(ExitCode::kResources, "the CUDA run-time compiler NVRTC found here does not know " +
-                                          architecture +
-                                          ", which maps on this device need: install a newer one "
-                                          "(pip install -U nvidia-cuda-nvrtc), or use --device "
-                                          "cpu");
+    fail(ExitCode::kResources, "the CUDA run-time compiler NVRTC found here does not know ",
+         architecture,
+         ", which maps on this device need: install a newer one (pip "
+         "install -U nvidia-cuda-nvrtc), or use --device cpu");
   }
-  throw Error(ExitCode::kInternal, "NVRTC cannot compile the map's kernel: " + program.log);
+  fail(ExitCode::kInternal, "NVRTC cannot compile the map's kernel: ", program.log);
 }
 
 // A kernel on a device, whose context it holds.

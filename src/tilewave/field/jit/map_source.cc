@@ -14,13 +14,13 @@ namespace tilewave::field {
 namespace {
 
 std::string number(double x, bool integer) {
-  if (integer) return concat({"(", std::to_string(static_cast<long long>(x)), "LL)"});
+  if (integer) return concat("(", static_cast<long long>(x), "LL)");
   const auto value = static_cast<double>(static_cast<float>(x));
   if (std::isnan(value)) return "__int_as_float(0x7fc00000)";
   if (std::isinf(value)) {
     return x > 0 ? "__int_as_float(0x7f800000)" : "__int_as_float(0xff800000)";
   }
-  return concat({"(", write_double(value, std::chars_format::scientific, 9), "f)"});
+  return concat("(", write_double(value, std::chars_format::scientific, 9), "f)");
 }
 
 // Of each function, from the square root on, in precise and in fast maps.
@@ -49,18 +49,18 @@ std::string function(const MapExpression& e, bool fast, const std::string& name)
   std::string body = "__device__ __forceinline__ float " + name +
                      "(float v, long long ix, long long iy, long long idx) {\n";
   const auto& nodes = e.nodes();
-  const auto raw = [](int k) { return concat({"t", std::to_string(k)}); };
+  const auto raw = [](int k) { return concat("t", k); };
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const MapNode& n = nodes[i];
     const auto is_integer = [&](int k) { return nodes[static_cast<std::size_t>(k)].is_integer; };
-    const auto real = [&](int k) { return is_integer(k) ? concat({"(float)", raw(k)}) : raw(k); };
+    const auto real = [&](int k) { return is_integer(k) ? concat("(float)", raw(k)) : raw(k); };
     bool integers = n.a >= 0;
     for (const int k : {n.a, n.b, n.c}) integers = integers && (k < 0 || is_integer(k));
     const auto operand = [&](int k) { return integers ? raw(k) : real(k); };
     const auto own = [&](int k) {
       return n.is_integer ? raw(k) : real(k);
     };  // of the result's type
-    const auto truth = [&](int k) { return concat({"(", raw(k), " != 0)"}); };
+    const auto truth = [&](int k) { return concat("(", raw(k), " != 0)"); };
     const char* sign = map_op_name(n.op);
     std::string value;
     switch (n.op) {
@@ -82,52 +82,52 @@ std::string function(const MapExpression& e, bool fast, const std::string& name)
       case MapOp::kAdd:
       case MapOp::kSub:
       case MapOp::kMul:
-        value = concat({own(n.a), " ", sign, " ", own(n.b)});
+        value = concat(own(n.a), " ", sign, " ", own(n.b));
         break;
       case MapOp::kDiv:
-        value = concat({real(n.a), " / ", real(n.b)});
+        value = concat(real(n.a), " / ", real(n.b));
         break;
       case MapOp::kMod:
-        value = concat({"floor_mod(", own(n.a), ", ", own(n.b), ")"});
+        value = concat("floor_mod(", own(n.a), ", ", own(n.b), ")");
         break;
       case MapOp::kNeg:
-        value = concat({"-", raw(n.a)});
+        value = concat("-", raw(n.a));
         break;
       case MapOp::kLess:
       case MapOp::kLessEqual:
       case MapOp::kEqual:
       case MapOp::kNotEqual:
-        value = concat({operand(n.a), " ", sign, " ", operand(n.b), " ? 1.0f : 0.0f"});
+        value = concat(operand(n.a), " ", sign, " ", operand(n.b), " ? 1.0f : 0.0f");
         break;
       case MapOp::kAnd:
       case MapOp::kOr:
-        value = concat({truth(n.a), " ", sign, " ", truth(n.b), " ? 1.0f : 0.0f"});
+        value = concat(truth(n.a), " ", sign, " ", truth(n.b), " ? 1.0f : 0.0f");
         break;
       case MapOp::kNot:
-        value = concat({raw(n.a), " == 0 ? 1.0f : 0.0f"});
+        value = concat(raw(n.a), " == 0 ? 1.0f : 0.0f");
         break;
       case MapOp::kSelect:
-        value = concat({truth(n.a), " ? ", own(n.b), " : ", own(n.c)});
+        value = concat(truth(n.a), " ? ", own(n.b), " : ", own(n.c));
         break;
       default:
         if (n.is_integer && n.op == MapOp::kAbs) {
-          value = concat({"(", raw(n.a), " < 0 ? -", raw(n.a), " : ", raw(n.a), ")"});
+          value = concat("(", raw(n.a), " < 0 ? -", raw(n.a), " : ", raw(n.a), ")");
         } else if (n.is_integer) {  // min, max
           const char* wins = n.op == MapOp::kMin ? " < " : " > ";
-          value = concat({"(", raw(n.a), wins, raw(n.b), " ? ", raw(n.a), " : ", raw(n.b), ")"});
+          value = concat("(", raw(n.a), wins, raw(n.b), " ? ", raw(n.a), " : ", raw(n.b), ")");
         } else if (n.op == MapOp::kPow && small_power(nodes, n.b) > 0) {
           value = real(n.a);
-          for (int k = 1; k < small_power(nodes, n.b); ++k) value += concat({" * ", real(n.a)});
+          for (int k = 1; k < small_power(nodes, n.b); ++k) value += concat(" * ", real(n.a));
         } else {
-          value = concat({function_name(n.op, fast), "(", real(n.a), n.b >= 0 ? ", " : "",
-                          n.b >= 0 ? real(n.b) : "", ")"});
+          value = concat(function_name(n.op, fast), "(", real(n.a), n.b >= 0 ? ", " : "",
+                         n.b >= 0 ? real(n.b) : "", ")");
         }
     }
-    body += concat({"  const ", n.is_integer ? "long long " : "float ", raw(static_cast<int>(i)),
-                    " = ", value, ";\n"});
+    body += concat("  const ", n.is_integer ? "long long " : "float ", raw(static_cast<int>(i)),
+                   " = ", value, ";\n");
   }
   const int last = static_cast<int>(nodes.size()) - 1;
-  return concat({body, "  return ", nodes.back().is_integer ? "(float)" : "", raw(last), ";\n}\n"});
+  return concat(body, "  return ", nodes.back().is_integer ? "(float)" : "", raw(last), ";\n}\n");
 }
 
 // A launch may start while the one before it in the stream ends: this waits for what that one
@@ -257,33 +257,33 @@ MapKernel make_map_kernel(const MapExpression& expression, MapPrecision precisio
   source += overlaps ? kWithinOneByMinimum : kWithinOneBySelection;
   source += kPrelude;
   source += kLookUp;
-  source += concat({"constexpr int kThreads = ", std::to_string(kernel.threads),
-                    ", kVectors = ", std::to_string(kernel.values / 4), ";\n"});
+  source += concat("constexpr int kThreads = ", kernel.threads, ", kVectors = ", kernel.values / 4,
+                   ";\n");
   const std::string loop = once ? "  " : "  for (int r = 0; r < repeat; ++r) ";
   const auto text = [](int k) { return std::to_string(k); };
   if (by_lane) {
-    for (int p = 0; p < period; ++p) source += function(parts[p], fast, concat({"f", text(p)}));
+    for (int p = 0; p < period; ++p) source += function(parts[p], fast, concat("f", text(p)));
     source +=
         "__device__ __forceinline__ float4 four(float4 v, long long, long long, int repeat) {\n";
     source += loop + "{\n";
     for (int lane = 0; lane < 4; ++lane) {
       const std::string member(1, "xyzw"[lane]);
       source +=
-          concat({"    v.", member, " = f", text(lane % period), "(v.", member, ", 0, 0, 0);\n"});
+          concat("    v.", member, " = f", text(lane % period), "(v.", member, ", 0, 0, 0);\n");
     }
     source += "  }\n  return v;\n}\n";
     source += "__device__ float one(float v, long long idx, long long, int repeat) {\n";
-    source += concat({loop, "{\n    switch (idx % ", text(period), ") {\n"});
+    source += concat(loop, "{\n    switch (idx % ", text(period), ") {\n");
     for (int p = 0; p < period; ++p) {
-      source += concat({"      case ", text(p), ": v = f", text(p), "(v, 0, 0, 0); break;\n"});
+      source += concat("      case ", text(p), ": v = f", text(p), "(v, 0, 0, 0); break;\n");
     }
     source += "    }\n  }\n  return v;\n}\n";
   } else {
     source += function(expression, fast, "f");
-    source += concat({R"(
+    source += concat(R"(
 __device__ __forceinline__ float at(float v, long long ix, long long iy, long long idx, int repeat) {
 )",
-                      loop, R"(v = f(v, ix, iy, idx);
+                     loop, R"(v = f(v, ix, iy, idx);
   return v;
 }
 __device__ __forceinline__ float one(float v, long long idx, long long width, int repeat) {
@@ -298,7 +298,7 @@ __device__ __forceinline__ float4 four(float4 v, long long idx, long long width,
   v.w = at(v.w, ix, iy, idx + 3, repeat);
   return v;
 }
-)"});
+)");
   }
   source += kKernel;
   return kernel;

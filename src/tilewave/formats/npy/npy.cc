@@ -11,7 +11,6 @@
 #include <limits>
 
 #include "tilewave/base/concat.h"
-#include "tilewave/base/error.h"
 #include "tilewave/base/open_error.h"
 
 namespace tilewave::formats {
@@ -53,8 +52,8 @@ std::string preamble(const NpyHeader& header) {
   std::string shape;
   for (const std::uint64_t n : header.shape) shape += std::to_string(n) + ", ";
   if (header.shape.size() > 1) shape.resize(shape.size() - 2);
-  std::string text = concat({"{'descr': '", row_of(header.type).code,
-                             "', 'fortran_order': False, 'shape': (", shape, "), }"});
+  std::string text = concat("{'descr': '", row_of(header.type).code,
+                            "', 'fortran_order': False, 'shape': (", shape, "), }");
   const bool wide = text.size() + 128 > 0xFFFF;
   const std::size_t before = kMagic.size() + (wide ? 6 : 4);
   text.append(63 - (before + text.size()) % 64, ' ');
@@ -104,8 +103,7 @@ NpyReader::NpyReader(const std::string& path) : path_(path) {
   fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd_ < 0) {
     const int error = errno;
-    throw Error(code_of_open(error),
-                concat({path_, ": cannot read the array: ", std::strerror(error)}));
+    tilewave::fail(code_of_open(error), path_, ": cannot read the array: ", std::strerror(error));
   }
   try {
     struct stat info {};
@@ -130,9 +128,8 @@ NpyReader::NpyReader(const std::string& path) : path_(path) {
     remaining_ = header_.num_bytes();
     if (S_ISREG(info.st_mode) &&
         static_cast<std::uint64_t>(info.st_size) - before - length < remaining_) {
-      fail(concat({"it is truncated: its shape needs ", std::to_string(remaining_),
-                   " bytes, it holds ",
-                   std::to_string(static_cast<std::uint64_t>(info.st_size) - before - length)}));
+      fail("it is truncated: its shape needs ", remaining_, " bytes, it holds ",
+           static_cast<std::uint64_t>(info.st_size) - before - length);
     }
   } catch (...) {
     ::close(fd_);
@@ -141,10 +138,6 @@ NpyReader::NpyReader(const std::string& path) : path_(path) {
 }
 
 NpyReader::~NpyReader() { ::close(fd_); }
-
-void NpyReader::fail(const std::string& why) const {
-  throw Error(ExitCode::kInput, concat({path_, ": cannot read the array: ", why}));
-}
 
 void NpyReader::read(std::span<std::byte> bytes) {
   TW_CHECK(bytes.size() % npy_element_bytes(header_.type) == 0, path_ + ": half a number is read");
@@ -186,9 +179,9 @@ void NpyReader::read_bytes(std::span<std::byte> bytes) {
 // The values of the three keys, wherever they stand in the dictionary.
 void NpyReader::parse_header(const std::string& text) {
   const auto value_of = [&](const char* key) {
-    std::size_t at = text.find(concat({"'", key, "'"}));
-    if (at == std::string::npos) at = text.find(concat({"\"", key, "\""}));
-    if (at == std::string::npos) fail(concat({"its header has no '", key, "'"}));
+    std::size_t at = text.find(concat("'", key, "'"));
+    if (at == std::string::npos) at = text.find(concat("\"", key, "\""));
+    if (at == std::string::npos) fail("its header has no '", key, "'");
     at = text.find(':', at);
     if (at != std::string::npos) at = text.find_first_not_of(' ', at + 1);
     if (at == std::string::npos) fail("its header is cut short");
@@ -208,9 +201,9 @@ void NpyReader::parse_header(const std::string& text) {
     return r.code.substr(1) == (kind == "b1" ? "u1" : kind);
   });
   if (row == std::end(kTypes)) {
-    fail(concat({"element type '", code.substr(0, 20),
-                 "' is not read: bool, integers of 8 to 64 bits, float16, float32, float64, "
-                 "complex64 and complex128 are: convert it with astype"}));
+    fail("element type '", code.substr(0, 20),
+         "' is not read: bool, integers of 8 to 64 bits, float16, float32, float64, "
+         "complex64 and complex128 are: convert it with astype");
   }
   header_.type = row->type;
   big_endian_ = code[0] == '>';

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "tilewave/base/error.h"
 #include "tilewave/base/whole_file.h"
 
 namespace tilewave::formats {
@@ -85,7 +86,10 @@ class NpyReader {
 
  private:
   void read_bytes(std::span<std::byte> bytes);
-  [[noreturn]] void fail(const std::string& why) const;
+  template <class... Parts>
+  [[noreturn]] void fail(const Parts&... why) const {
+    tilewave::fail(ExitCode::kInput, path_, ": cannot read the array: ", why...);
+  }
   void parse_header(const std::string& text);
 
   std::string path_;

@@ -95,10 +95,9 @@ TEST_F(Npy, reads_both_orders_of_bytes) {
     }
     const std::size_t count = data.size() / npy_element_bytes(row.type);
     for (const char order : {'<', '>'}) {
-      put(with_header(
-          concat({"{'descr': '", std::string(1, order), row.code,
-                  "', 'fortran_order': False, 'shape': (", std::to_string(count), ",), }\n"}),
-          order == '<' ? data : turned));
+      put(with_header(concat("{'descr': '", std::string(1, order), row.code,
+                             "', 'fortran_order': False, 'shape': (", count, ",), }\n"),
+                      order == '<' ? data : turned));
       const NpyArray array = read_npy(path());
       EXPECT_EQ(array.header.type, row.type) << row.code;
       ASSERT_EQ(array.bytes.size(), data.size());

@@ -80,12 +80,9 @@ class MaskFileReader final : public RasterReader {
     info_ = image_->info();
     const RasterInfo& mask = mask_->info();
     if (mask.width != info_.width || mask.height != info_.height || mask.channels != 1) {
-      raster_input_error(mask_path, "it masks an image of " + std::to_string(mask.width) + " x " +
-                                        std::to_string(mask.height) + " pixels and " +
-                                        std::to_string(mask.channels) + " channels, not one of " +
-                                        std::to_string(info_.width) + " x " +
-                                        std::to_string(info_.height) +
-                                        ": make one mask for all channels, or take it away");
+      raster_input_error(mask_path, "it masks an image of ", mask.width, " x ", mask.height,
+                         " pixels and ", mask.channels, " channels, not one of ", info_.width,
+                         " x ", info_.height, ": make one mask for all channels, or take it away");
     }
     info_.masked = true;
     row_.resize(static_cast<std::size_t>(mask.row_bytes()));

@@ -10,22 +10,17 @@
 #include <filesystem>
 #include <utility>
 
-#include "tilewave/base/error.h"
 #include "tilewave/base/open_error.h"
 #include "tilewave/base/units.h"
 
 namespace tilewave::formats {
 namespace detail {
 
-void raster_input_error(const std::string& path, const std::string& why) {
-  throw Error(ExitCode::kInput, path + ": cannot read the raster: " + why);
-}
-
 FileHandle open_for_reading(const std::string& path) {
   FileHandle file(std::fopen(path.c_str(), "rb"));
   if (!file) {
     const int error = errno;
-    throw Error(code_of_open(error), path + ": cannot read the raster: " + std::strerror(error));
+    fail(code_of_open(error), path + ": cannot read the raster: " + std::strerror(error));
   }
   return file;
 }
@@ -63,8 +58,8 @@ class ReplacingWriter final : public RasterWriter {
           errno == ENAMETOOLONG) {
         continue;
       }
-      throw Error(ExitCode::kResources, old + ": cannot be removed, it belongs to an older " +
-                                            path_ + ": " + std::strerror(errno));
+      fail(ExitCode::kResources, old, ": cannot be removed, it belongs to an older ", path_, ": ",
+           std::strerror(errno));
     }
   }
 
@@ -96,7 +91,7 @@ std::size_t sample_bytes(SampleType type) { return kSamples[static_cast<std::siz
 const char* sample_name(SampleType type) { return kSamples[static_cast<std::size_t>(type)].name; }
 
 RasterFormat raster_format_of(const std::string& path, bool is_input) {
-  if (path.empty()) throw Error(ExitCode::kUsage, "a file name is empty: name a raster");
+  if (path.empty()) fail(ExitCode::kUsage, "a file name is empty: name a raster");
   struct Row {
     const char* ending;
     RasterFormat format;
@@ -111,12 +106,10 @@ RasterFormat raster_format_of(const std::string& path, bool is_input) {
   for (const Row& row : kRows) {
     if (lower.ends_with(row.ending)) return row.format;
   }
-  throw Error(ExitCode::kUsage, path +
-                                    ": the format is not known by this name: use .png, .tif, .npy, "
-                                    ".pgm, .raw, or .bin and .csv" +
-                                    (is_input ? "; GDAL makes a .tif of others (gdal_translate IN "
-                                                "OUT.tif)"
-                                              : ""));
+  fail(ExitCode::kUsage, path,
+       ": the format is not known by this name: use .png, .tif, .npy, .pgm, .raw, or .bin and "
+       ".csv",
+       is_input ? "; GDAL makes a .tif of others (gdal_translate IN OUT.tif)" : "");
 }
 
 std::unique_ptr<RasterReader> open_raster(const std::string& path, const RasterInfo* raw,
@@ -141,8 +134,8 @@ std::unique_ptr<RasterReader> open_raster(const std::string& path, const RasterI
       break;
     case RasterFormat::kRaw:
       if (raw == nullptr) {
-        throw Error(ExitCode::kUsage,
-                    path + ": bare numbers do not say their size: give --size WxH and --type");
+        fail(ExitCode::kUsage, path,
+             ": bare numbers do not say their size: give --size WxH and --type");
       }
       reader = detail::open_raw(path, *raw);
       break;
@@ -156,11 +149,9 @@ std::unique_ptr<RasterReader> open_raster(const std::string& path, const RasterI
     reader = detail::with_mask_file(std::move(reader), path + ".msk");
   const RasterInfo& info = reader->info();
   if (channel >= info.channels) {
-    throw Error(ExitCode::kUsage,
-                path + ": the image has " +
-                    counted(static_cast<std::uint64_t>(info.channels), "channel") + ": --channel " +
-                    std::to_string(channel) + " is not one of 0.." +
-                    std::to_string(info.channels - 1));
+    fail(ExitCode::kUsage, path, ": the image has ",
+         counted(static_cast<std::uint64_t>(info.channels), "channel"), ": --channel ", channel,
+         " is not one of 0..", info.channels - 1);
   }
   if (channel < 0 && info.channels == 2 && info.alpha >= 0) channel = 1 - info.alpha;
   if (channel < 0 || info.channels == 1) return reader;
@@ -171,13 +162,12 @@ std::unique_ptr<RasterWriter> create_raster(const std::string& path, const Raste
   const RasterFormat format = raster_format_of(path);
   const bool picture = format == RasterFormat::kPng || format == RasterFormat::kPgm;
   if (picture && info.type != SampleType::kUint8 && info.type != SampleType::kUint16) {
-    throw Error(ExitCode::kUsage, path + ": this format holds whole numbers, not " +
-                                      sample_name(info.type) +
-                                      ": use --dtype u8, or a .tif or .npy file");
+    fail(ExitCode::kUsage, path, ": this format holds whole numbers, not ", sample_name(info.type),
+         ": use --dtype u8, or a .tif or .npy file");
   }
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored))  // now, not when all is computed
-    throw Error(ExitCode::kResources, path + ": cannot write: it is a directory: name a file");
+    fail(ExitCode::kResources, path, ": cannot write: it is a directory: name a file");
   return std::make_unique<ReplacingWriter>(path, create(format, path, info));
 }
 

@@ -7,12 +7,16 @@
 #include <memory>
 #include <string>
 
+#include "tilewave/base/error.h"
 #include "tilewave/base/whole_file.h"
 #include "tilewave/formats/raster/raster.h"
 
 namespace tilewave::formats::detail {
 
-[[noreturn]] void raster_input_error(const std::string& path, const std::string& why);
+template <class... Parts>
+[[noreturn]] void raster_input_error(const std::string& path, const Parts&... why) {
+  fail(ExitCode::kInput, path, ": cannot read the raster: ", why...);
+}
 
 struct CloseFile {
   void operator()(std::FILE* file) const { std::fclose(file); }

@@ -31,8 +31,7 @@ class NpyRasterReader final : public RasterReader {
     const NpyHeader& header = reader_.header();
     const std::size_t rank = header.shape.size();
     if (rank < 1 || rank > 3)
-      raster_input_error(path,
-                         "an image has 1 to 3 dimensions, this array has " + std::to_string(rank));
+      raster_input_error(path, "an image has 1 to 3 dimensions, this array has ", rank);
     for (const std::uint64_t n : header.shape) {
       if (n > (std::uint64_t{1} << 48)) raster_input_error(path, "its shape is too large");
     }
@@ -99,14 +98,14 @@ class PlainReader final : public RasterReader {
     const std::int64_t held = bytes_left(file_.get());
     if (held < 0) return;
     if (info_.height > kMostBytes / std::max<std::int64_t>(info_.row_bytes(), 1)) {
-      raster_input_error(path_, std::to_string(info_.width) + " x " + std::to_string(info_.height) +
-                                    " pixels are more than any file holds");
+      raster_input_error(path_, info_.width, " x ", info_.height,
+                         " pixels are more than any file holds");
     }
     const std::int64_t wanted = info_.row_bytes() * info_.height;
     if (held < wanted) truncated();
     if (exact && held > wanted) {
-      raster_input_error(path_, "it holds " + std::to_string(held) + " bytes, and " + needs() +
-                                    ": give the size and type it has");
+      raster_input_error(path_, "it holds ", held, " bytes, and ", needs(),
+                         ": give the size and type it has");
     }
   }
   void read_rows(void* to, std::int64_t rows) override {
@@ -122,7 +121,7 @@ class PlainReader final : public RasterReader {
            sample_name(info_.type) + " need " + std::to_string(info_.row_bytes() * info_.height);
   }
   [[noreturn]] void truncated() const {
-    raster_input_error(path_, "it is truncated: " + needs() + " bytes");
+    raster_input_error(path_, "it is truncated: ", needs(), " bytes");
   }
 
   std::string path_;

@@ -97,9 +97,8 @@ class PngReader final : public RasterReader {
     const double bits = static_cast<double>(info_.width) * static_cast<double>(info_.height) *
                         info_.channels * png_get_bit_depth(structs_.png, structs_.info);
     if (held < 0 || bits / 8 / 1032 <= static_cast<double>(held) + 64) return;
-    raster_input_error(path_, "it is truncated: " + std::to_string(info_.width) + " x " +
-                                  std::to_string(info_.height) + " pixels cannot come from " +
-                                  std::to_string(held) + " bytes");
+    raster_input_error(path_, "it is truncated: ", info_.width, " x ", info_.height,
+                       " pixels cannot come from ", held, " bytes");
   }
 
   // The indices of a palette, or the samples of a colour, that hold no data.
@@ -178,7 +177,7 @@ class PngReader final : public RasterReader {
   }
   [[noreturn]] void fail() const {
     if (report_.error == ENOMEM) throw std::bad_alloc();
-    raster_input_error(path_, report_.message + " (damaged or truncated PNG)");
+    raster_input_error(path_, report_.message, " (damaged or truncated PNG)");
   }
 
   std::string path_;

@@ -25,8 +25,8 @@ class RecordReader final : public RasterReader {
     const std::int64_t bytes = rows * info_.row_bytes();
     if (std::fread(to, 1, static_cast<std::size_t>(bytes), file_) !=
         static_cast<std::size_t>(bytes)) {
-      detail::raster_input_error(path_, "a record of " + std::to_string(info_.width) + " x " +
-                                            std::to_string(info_.height) + " bytes is truncated");
+      detail::raster_input_error(path_, "a record of ", info_.width, " x ", info_.height,
+                                 " bytes is truncated");
     }
     *unread_ -= bytes;
   }
@@ -55,14 +55,11 @@ std::unique_ptr<RasterReader> StudyReader::next() {
   }
   ++file_->records;
   if (got < sizeof size) {
-    detail::raster_input_error(
-        file_->path, "the size of record " + std::to_string(file_->records) + " is truncated");
+    detail::raster_input_error(file_->path, "the size of record ", file_->records, " is truncated");
   }
   if (size[0] < 1 || size[1] < 1) {
-    detail::raster_input_error(file_->path, "record " + std::to_string(file_->records) +
-                                                " has the size " + std::to_string(size[0]) + " x " +
-                                                std::to_string(size[1]) +
-                                                ": it is no container of width, height and bytes");
+    detail::raster_input_error(file_->path, "record ", file_->records, " has the size ", size[0],
+                               " x ", size[1], ": it is no container of width, height and bytes");
   }
   RasterInfo info;
   info.width = size[0];
@@ -70,10 +67,8 @@ std::unique_ptr<RasterReader> StudyReader::next() {
   file_->unread = info.width * info.height;
   const std::int64_t held = detail::bytes_left(file_->handle.get());
   if (held >= 0 && held < file_->unread) {
-    detail::raster_input_error(
-        file_->path, "record " + std::to_string(file_->records) + " of " +
-                         std::to_string(info.width) + " x " + std::to_string(info.height) +
-                         " bytes is truncated: " + std::to_string(held) + " are left");
+    detail::raster_input_error(file_->path, "record ", file_->records, " of ", info.width, " x ",
+                               info.height, " bytes is truncated: ", held, " are left");
   }
   return std::make_unique<RecordReader>(file_->path, file_->handle.get(), &file_->unread, file_,
                                         info);

@@ -68,9 +68,8 @@ SampleType sample_type(const std::string& path, unsigned bits, unsigned format) 
   for (const Row& row : kRows) {
     if (row.bits == bits && row.format == format) return row.type;
   }
-  raster_input_error(path, std::to_string(bits) + "-bit samples of TIFF format " +
-                               std::to_string(format) +
-                               " are not read: convert it (gdal_translate -ot Float32 IN OUT.tif)");
+  raster_input_error(path, bits, "-bit samples of TIFF format ", format,
+                     " are not read: convert it (gdal_translate -ot Float32 IN OUT.tif)");
 }
 
 // `value` as one sample, at the nearest end where it is beyond the type's range.
@@ -170,9 +169,9 @@ class TiffPlane {
     TIFFSetField(tiff_.get(), TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
   }
   [[noreturn]] void refuse_colours(const std::string& what) const {
-    raster_input_error(path_, "its colours are " + what +
-                                  ", which are not read: convert it to red, green and blue "
-                                  "(gdal_translate -expand rgb, or an image program)");
+    raster_input_error(path_, "its colours are ", what,
+                       ", which are not read: convert it to red, green and blue "
+                       "(gdal_translate -expand rgb, or an image program)");
   }
 
   // Bytes of n pixels as the library hands them out.
@@ -219,9 +218,8 @@ class TiffPlane {
       const std::uint64_t bytes =
           offset < held ? std::min(TIFFGetStrileByteCount(t, k), held - offset) : 0;
       if (bytes > 0 && bytes + 1024 >= least) continue;
-      raster_input_error(path_, "it is truncated or damaged: block " + std::to_string(k) + " of " +
-                                    std::to_string(width_) + " x " + std::to_string(shape.height) +
-                                    " pixels has " + std::to_string(bytes) + " bytes");
+      raster_input_error(path_, "it is truncated or damaged: block ", k, " of ", width_, " x ",
+                         shape.height, " pixels has ", bytes, " bytes");
     }
   }
 
@@ -366,8 +364,8 @@ class TiffReader final : public RasterReader {
     const TiffHandle tiff = open_tiff_handle(path, "r", &report);
     if (!tiff) {
       if (errno == ENOMEM) throw std::bad_alloc();
-      raster_input_error(
-          path, "it is no TIFF file" + (report.message.empty() ? "" : " (" + report.message + ")"));
+      raster_input_error(path, "it is no TIFF file",
+                         report.message.empty() ? "" : " (" + report.message + ")");
     }
     const TiffShape shape(tiff.get());
     info_.width = shape.width;

@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "tilewave/base/error.h"
 #include "tilewave/runtime/memory.h"
 
 namespace tilewave::formats {
@@ -96,11 +95,9 @@ std::size_t shots_at_once(const ShotLayout& layout, std::initializer_list<ShotFo
   // As much again for what they are turned into.
   const std::uint64_t available = runtime::available_host_bytes() / 2;
   if (bytes > available / group) {
-    throw Error(ExitCode::kResources,
-                std::to_string(group) + (group > 1 ? " shots of " : " shot of ") +
-                    std::to_string(layout.bits()) + " bits, read and written, do not fit the " +
-                    std::to_string(available >> 19) + " MiB of memory that are left" +
-                    (group > 1 ? ": use another format than ptb64" : ""));
+    fail(ExitCode::kResources, group, group > 1 ? " shots of " : " shot of ", layout.bits(),
+         " bits, read and written, do not fit the ", available >> 19,
+         " MiB of memory that are left", group > 1 ? ": use another format than ptb64" : "");
   }
   return std::clamp<std::uint64_t>(kRows / bytes / group * group, group, kMost);
 }
@@ -108,9 +105,8 @@ std::size_t shots_at_once(const ShotLayout& layout, std::initializer_list<ShotFo
 ShotFormat parse_shot_format(std::string_view name) {
   const auto it = std::find(kNames.begin(), kNames.end(), name);
   if (it == kNames.end()) {
-    throw Error(ExitCode::kUsage,
-                "unknown format '" + std::string(name) +
-                    "': use 01, b8, r8, ptb64, hits, dets, sparse, counts or pairs");
+    fail(ExitCode::kUsage, "unknown format '", name,
+         "': use 01, b8, r8, ptb64, hits, dets, sparse, counts or pairs");
   }
   return static_cast<ShotFormat>(it - kNames.begin());
 }
@@ -182,9 +178,9 @@ void ShotFormatter::append(const std::uint8_t* rows, std::size_t stride, std::si
       return append_numbers(rows, stride, num_shots, bits, out);
     case ShotFormat::kPtb64: {
       if (num_shots % 64) {
-        throw Error(ExitCode::kUsage,
-                    "ptb64 holds 64 shots at a time, and their number is no multiple of 64: use "
-                    "another format");
+        fail(ExitCode::kUsage,
+             "ptb64 holds 64 shots at a time, and their number is no multiple of 64: use another "
+             "format");
       }
       for (std::size_t s = 0; s < num_shots; s += 64) {
         auto* to = reinterpret_cast<std::uint8_t*>(out.extend(bits * 8));
@@ -266,20 +262,17 @@ ShotReader::ShotReader(std::FILE* file, std::string name, ShotFormat format,
                        const ShotLayout& layout)
     : file_(file), name_(std::move(name)), format_(format), layout_(layout) {
   if (format == ShotFormat::kSparse || is_summary(format)) {
-    throw Error(ExitCode::kUsage, "shots are read from 01, b8, r8, ptb64, hits or dets only");
+    tilewave::fail(ExitCode::kUsage, "shots are read from 01, b8, r8, ptb64, hits or dets only");
   }
   if (layout.bits() == 0 && (format == ShotFormat::kB8 || format == ShotFormat::kPtb64)) {
-    throw Error(ExitCode::kUsage, "a shot of no bits cannot be told apart in b8 or ptb64: use 01");
+    tilewave::fail(ExitCode::kUsage,
+                   "a shot of no bits cannot be told apart in b8 or ptb64: use 01");
   }
-}
-
-void ShotReader::fail(const std::string& problem) const {
-  throw Error(ExitCode::kInput, name_ + ": shot " + std::to_string(shot_) + ": " + problem);
 }
 
 void ShotReader::check_read() const {
   if (std::ferror(file_))
-    throw Error(ExitCode::kInput, name_ + ": cannot read: " + std::strerror(errno));
+    tilewave::fail(ExitCode::kInput, name_, ": cannot read: ", std::strerror(errno));
 }
 
 std::uint64_t ShotReader::read_number(int& c) {
@@ -348,17 +341,16 @@ bool ShotReader::read_one(std::uint8_t* row) {
         if (c == '1') {
           set(b);
         } else if (c != '0') {
-          fail("expected " + std::to_string(bits) + " characters 0 or 1, found " +
-               (c == '\n'  ? "the end of the line after " + std::to_string(b)
-                : c == EOF ? "the end of the file"
-                           : "another character"));
+          fail("expected ", bits, " characters 0 or 1, found ",
+               c == '\n'  ? "the end of the line after " + std::to_string(b)
+               : c == EOF ? "the end of the file"
+                          : "another character");
         }
       }
       c = get();
       if (c == EOF && bits == 0) return false;
       if (c == '\r') c = get();
-      if (c != '\n' && c != EOF)
-        fail("the line is longer than " + std::to_string(bits) + " characters");
+      if (c != '\n' && c != EOF) fail("the line is longer than ", bits, " characters");
       return true;
     case ShotFormat::kR8: {
       c = get();
@@ -384,8 +376,7 @@ bool ShotReader::read_one(std::uint8_t* row) {
           fail("expected numbers separated by commas, and the end of the line");
         }
         const std::uint64_t b = read_number(c);
-        if (b >= bits)
-          fail("bit " + std::to_string(b) + " is out of range: a shot has " + std::to_string(bits));
+        if (b >= bits) fail("bit ", b, " is out of range: a shot has ", bits);
         toggle(b);
         if (c == EOF) fail("the file ends inside a shot");
         if (c == ',' && !is_digit(c = get())) fail("expected a number behind the comma");
@@ -416,9 +407,7 @@ bool ShotReader::read_one(std::uint8_t* row) {
           offset = layout_.measurements + layout_.detectors, size = layout_.observables;
         else
           fail("expected M, D or L and a number, with a space before");
-        if (index >= size)
-          fail(std::string(1, static_cast<char>(kind)) + std::to_string(index) +
-               " is out of range");
+        if (index >= size) fail(std::string(1, static_cast<char>(kind)), index, " is out of range");
         set(offset + index);
       }
       return true;
@@ -432,9 +421,8 @@ ShotSummary::ShotSummary(ShotFormat format, const ShotLayout& layout)
     : layout_(layout), pairs_(format == ShotFormat::kPairs) {
   const std::uint64_t bits = layout.bits();
   if (pairs_ && bits > kMostPairBits) {
-    throw Error(ExitCode::kResources, "pairs of " + std::to_string(bits) +
-                                          " bits do not fit memory: at most " +
-                                          std::to_string(kMostPairBits) + " bits, or use counts");
+    fail(ExitCode::kResources, "pairs of ", bits, " bits do not fit memory: at most ",
+         kMostPairBits, " bits, or use counts");
   }
   table_.resize(pairs_ ? bits * (bits + 1) / 2 : bits);
 }

@@ -20,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tilewave/base/error.h"
 #include "tilewave/base/saturating.h"
 #include "tilewave/formats/shots/byte_buffer.h"
 #include "tilewave/formats/shots/lists.h"
@@ -104,7 +105,10 @@ class ShotReader {
 
  private:
   bool read_one(std::uint8_t* row);
-  [[noreturn]] void fail(const std::string& problem) const;
+  template <class... Parts>
+  [[noreturn]] void fail(const Parts&... problem) const {
+    tilewave::fail(ExitCode::kInput, name_, ": shot ", shot_, ": ", problem...);
+  }
   void check_read() const;  ///< throws where the file could not be read
   /// The digits from c on, as much as 64 bits hold; c becomes what follows them.
   std::uint64_t read_number(int& c);

@@ -28,13 +28,14 @@ struct Node {
   const json& value;
   std::string path;
 
-  [[noreturn]] void fail(const std::string& problem) const {
-    throw Error(ExitCode::kInput, without_controls(path) + ": " + printable(problem));
+  template <class... Parts>
+  [[noreturn]] void fail(const Parts&... problem) const {
+    tilewave::fail(ExitCode::kInput, without_controls(path), ": ", printable(concat(problem...)));
   }
   Node operator[](std::size_t k) const { return {value[k], path + "[" + std::to_string(k) + "]"}; }
   bool has(const char* key) const { return value.contains(key); }
   Node at(const char* key, const char* what) const {
-    if (!value.contains(key)) fail(std::string("needs \"") + key + "\": " + what);
+    if (!value.contains(key)) fail("needs \"", key, "\": ", what);
     return {value[key], path + "." + key};
   }
 
@@ -42,16 +43,16 @@ struct Node {
     if (!value.is_object()) fail("must be an object {...}");
   }
   std::size_t need_list(const char* of) const {
-    if (!value.is_array() || value.empty()) fail(std::string("must be a list of ") + of);
+    if (!value.is_array() || value.empty()) fail("must be a list of ", of);
     return value.size();
   }
   double number(double low, double high) const {
     if (!value.is_number()) fail("must be a number");
     const double x = value.get<double>();
     if (!(x >= low && x <= high)) {
-      fail("is " + nine_digits(x) + ": it must be " +
-           (std::isinf(high) ? "at least " + nine_digits(low)
-                             : "from " + nine_digits(low) + " to " + nine_digits(high)));
+      fail("is ", nine_digits(x), ": it must be ",
+           std::isinf(high) ? "at least " + nine_digits(low)
+                            : "from " + nine_digits(low) + " to " + nine_digits(high));
     }
     return x;
   }
@@ -68,7 +69,7 @@ struct Node {
   std::uint32_t index(std::uint32_t most) const {
     if (!value.is_number_integer() || value.get<std::int64_t>() < 0 ||
         value.get<std::int64_t>() > most) {
-      fail("must be a whole number from 0 to " + std::to_string(most));
+      fail("must be a whole number from 0 to ", most);
     }
     return value.get<std::uint32_t>();
   }
@@ -80,8 +81,8 @@ struct Node {
     known.insert(known.end(), others.begin(), others.end());
     for (const auto& [key, ignored] : value.items()) {
       if (std::find(known.begin(), known.end(), key) != known.end()) continue;
-      fail("has no key \"" + key + "\"" + did_you_mean(key, known) + " (" + called + ": " +
-           comma_list(own) + ")");
+      fail("has no key \"", key, "\"", did_you_mean(key, known), " (", called, ": ",
+           comma_list(own), ")");
     }
   }
   /// Of a key; 0 where it is left out.
@@ -102,15 +103,14 @@ Matrix read_matrix(const Node& n, int* num_qubits) {
   int qubits = 0;
   while ((std::size_t{1} << qubits) < dim) ++qubits;
   if ((std::size_t{1} << qubits) != dim || qubits < 1 || qubits > circuit::kMaxChannelQubits) {
-    n.fail("has " + counted(dim, "row") + ": a matrix on 1 to " +
-           std::to_string(circuit::kMaxChannelQubits) + " qubits has 2, 4, 8 or 16");
+    n.fail("has ", counted(dim, "row"), ": a matrix on 1 to ", circuit::kMaxChannelQubits,
+           " qubits has 2, 4, 8 or 16");
   }
   Matrix m;
   for (std::size_t i = 0; i < dim; ++i) {
     const Node row = n[i];
     if (row.need_list("numbers") != dim)
-      row.fail("must have " + std::to_string(dim) + " entries, not " +
-               std::to_string(row.value.size()));
+      row.fail("must have ", dim, " entries, not ", row.value.size());
     for (std::size_t j = 0; j < dim; ++j) {
       const Node x = row[j];
       if (x.value.is_array()) {
@@ -122,8 +122,8 @@ Matrix read_matrix(const Node& n, int* num_qubits) {
     }
   }
   if (*num_qubits && *num_qubits != qubits)
-    n.fail("acts on " + counted(static_cast<std::uint64_t>(qubits), "qubit") +
-           ", those before it on " + std::to_string(*num_qubits));
+    n.fail("acts on ", counted(static_cast<std::uint64_t>(qubits), "qubit"),
+           ", those before it on ", *num_qubits);
   *num_qubits = qubits;
   return m;
 }
@@ -149,12 +149,11 @@ Channel read_pauli(const Node& n) {
   for (const auto& [word, value] : all.value.items()) {
     const Node entry{value, all.path + "." + printable(word)};
     if (size && word.size() != size) {
-      entry.fail("has " + counted(word.size(), "letter") + ", others have " + std::to_string(size));
+      entry.fail("has ", counted(word.size(), "letter"), ", others have ", size);
     }
     size = word.size();
     if (size < 1 || size > static_cast<std::size_t>(circuit::kMaxChannelQubits)) {
-      entry.fail("a Pauli string has 1 to " + std::to_string(circuit::kMaxChannelQubits) +
-                 " letters");
+      entry.fail("a Pauli string has 1 to ", circuit::kMaxChannelQubits, " letters");
     }
     circuit::PauliProbability e;
     for (auto c = word.rbegin(); c != word.rend(); ++c) {
@@ -167,7 +166,7 @@ Channel read_pauli(const Node& n) {
     const bool identity = std::ranges::all_of(e.letters, [](int code) { return code == 0; });
     if (!identity) errors.push_back(std::move(e));
   }
-  if (sum > 1 + kTolerance) all.fail("sum to " + nine_digits(sum) + ": they may sum to at most 1");
+  if (sum > 1 + kTolerance) all.fail("sum to ", nine_digits(sum), ": they may sum to at most 1");
   return circuit::pauli_channel(static_cast<int>(size), errors);
 }
 
@@ -178,7 +177,7 @@ Channel read_relaxation(const Node& n) {
   const double time = n.at("time", "how long it lasts").number(0, INFINITY);
   if (!std::isfinite(time)) n.at("time", "").fail("must be finite");
   if (b > 2 * a * (1 + 1e-12)) {
-    t2.fail("is " + nine_digits(b) + ": it can be at most twice t1, which is " + nine_digits(a));
+    t2.fail("is ", nine_digits(b), ": it can be at most twice t1, which is ", nine_digits(a));
   }
   const double excited = n.probability_of("excited");
   return circuit::thermal_relaxation(a, std::min(b, 2 * a), time, excited);
@@ -188,7 +187,7 @@ Channel read_reset(const Node& n) {
   check_channel_keys(n, {"p0", "p1"});
   if (!n.has("p0") && !n.has("p1")) n.fail("needs \"p0\" or \"p1\": probabilities of a reset");
   const double p0 = n.probability_of("p0"), p1 = n.probability_of("p1");
-  if (p0 + p1 > 1 + kTolerance) n.fail("p0 and p1 sum to " + nine_digits(p0 + p1) + ": at most 1");
+  if (p0 + p1 > 1 + kTolerance) n.fail("p0 and p1 sum to ", nine_digits(p0 + p1), ": at most 1");
   return circuit::reset_channel(p0, std::min(p1, 1 - p0));
 }
 
@@ -213,7 +212,7 @@ Channel read_mixture(const Node& n) {
       const Node name = entry.at("gate", "");
       const auto* gate = find_noise_gate(name.word());
       if (!gate || gate->num_targets == 0 || gate->num_controls > 0) {
-        name.fail("'" + name.word() + "' is no gate without controls: give the matrix of another");
+        name.fail("'", name.word(), "' is no gate without controls: give the matrix of another");
       }
       std::vector<double> params;
       if (entry.has("params")) {
@@ -223,13 +222,13 @@ Channel read_mixture(const Node& n) {
         }
       }
       if (static_cast<int>(params.size()) != gate->num_params) {
-        entry.fail("gate '" + name.word() + "' takes " +
-                   counted(static_cast<std::uint64_t>(gate->num_params), "param") + ", not " +
-                   std::to_string(params.size()));
+        entry.fail("gate '", name.word(), "' takes ",
+                   counted(static_cast<std::uint64_t>(gate->num_params), "param"), ", not ",
+                   params.size());
       }
       if (num_qubits && num_qubits != gate->num_targets) {
-        name.fail("acts on " + counted(static_cast<std::uint64_t>(gate->num_targets), "qubit") +
-                  ", those before it on " + std::to_string(num_qubits));
+        name.fail("acts on ", counted(static_cast<std::uint64_t>(gate->num_targets), "qubit"),
+                  ", those before it on ", num_qubits);
       }
       num_qubits = gate->num_targets;
       u.push_back(circuit::gate_matrix(gate->id, params));
@@ -238,13 +237,13 @@ Channel read_mixture(const Node& n) {
       u.push_back(read_matrix(matrix, &num_qubits));
       const double d = circuit::distance_from_trace_preserving({u.back()});
       if (!(d <= kTolerance)) {
-        matrix.fail("is not unitary: an entry of its product with its adjoint is " +
-                    nine_digits(d) + " off the identity");
+        matrix.fail("is not unitary: an entry of its product with its adjoint is ", nine_digits(d),
+                    " off the identity");
       }
     }
   }
   if (std::abs(sum - 1) > kTolerance) {
-    list.fail("have probabilities that sum to " + nine_digits(sum) + ": they must sum to 1");
+    list.fail("have probabilities that sum to ", nine_digits(sum), ": they must sum to 1");
   }
   return circuit::unitary_mixture(num_qubits, p, u);
 }
@@ -257,7 +256,7 @@ Channel read_kraus(const Node& n) {
   for (std::size_t k = 0; k < count; ++k) c.kraus.push_back(read_matrix(list[k], &c.num_qubits));
   const double d = circuit::distance_from_trace_preserving(c.kraus);
   if (!(d <= kTolerance)) {
-    list.fail("do not preserve the trace: an entry of the sum of K^dagger K is " + nine_digits(d) +
+    list.fail("do not preserve the trace: an entry of the sum of K^dagger K is ", nine_digits(d),
               " off the identity");
   }
   return c;
@@ -316,8 +315,8 @@ Channel read_channel(const Node& n) {
     }
     names.push_back(reader.name);
   }
-  name.fail("there is no channel '" + word + "'" + did_you_mean(word, names) +
-            " (channels: " + comma_list(names) + ")");
+  name.fail("there is no channel '", word, "'", did_you_mean(word, names),
+            " (channels: ", comma_list(names), ")");
 }
 
 // ---- rules ----
@@ -373,8 +372,8 @@ circuit::NoiseRule read_rule(const Node& n) {
     }
     const int count = static_cast<int>(rule.acts_on.size());
     if (rule.channel->num_qubits != 1 && count != rule.channel->num_qubits) {
-      list.fail("names " + counted(static_cast<std::uint64_t>(count), "qubit") + ", channel '" +
-                rule.channel->name + "' acts on " + std::to_string(rule.channel->num_qubits));
+      list.fail("names ", counted(static_cast<std::uint64_t>(count), "qubit"), ", channel '",
+                rule.channel->name, "' acts on ", rule.channel->num_qubits);
     }
   }
   const Node where = n.at(rule.before ? "before" : "after", "");
@@ -387,8 +386,8 @@ circuit::NoiseRule read_rule(const Node& n) {
     for (const auto& list : rule.qubits) {
       if (list.size() != 1) continue;
       n.at("qubits", "")
-          .fail("a channel on several qubits needs lists of qubits such as [[0, 1]]: qubit " +
-                std::to_string(list[0]) + " stands alone");
+          .fail("a channel on several qubits needs lists of qubits such as [[0, 1]]: qubit ",
+                list[0], " stands alone");
     }
   }
   return rule;
@@ -413,7 +412,7 @@ circuit::ReadoutRule read_readout(const Node& n) {
       if (m[i].need_list("numbers") != 2) m[i].fail("must have 2 entries: P(read 0), P(read 1)");
       for (std::size_t j = 0; j < 2; ++j) p[i][j] = m[i][j].probability();
       if (std::abs(p[i][0] + p[i][1] - 1) > kTolerance)
-        m[i].fail("sums to " + nine_digits(p[i][0] + p[i][1]) + ": it must sum to 1");
+        m[i].fail("sums to ", nine_digits(p[i][0] + p[i][1]), ": it must sum to 1");
     }
     rule.error = {p[0][1], p[1][0]};
     return rule;
@@ -431,13 +430,13 @@ json parse_json(std::string_view text, const std::string& name) {
   std::vector<std::set<std::string>> keys;  // of the objects under way
   return json::parse(text, [&](int depth, json::parse_event_t event, json& parsed) {
     if (depth > kMostDepth)
-      Node{parsed, name}.fail("its brackets are nested more than " + std::to_string(kMostDepth) +
+      Node{parsed, name}.fail("its brackets are nested more than ", kMostDepth,
                               " deep: is it a noise model?");
     if (event == json::parse_event_t::object_start) keys.emplace_back();
     if (event == json::parse_event_t::object_end) keys.pop_back();
     if (event == json::parse_event_t::key &&
         !keys.back().insert(parsed.get<std::string>()).second) {
-      Node{parsed, name}.fail("the key " + parsed.dump() + " stands twice in one object");
+      Node{parsed, name}.fail("the key ", parsed.dump(), " stands twice in one object");
     }
     return true;
   });
@@ -475,7 +474,7 @@ circuit::NoiseModel parse_noise_model(std::string_view text, const std::string& 
     const std::string word = inside("absent_qubits").word();
     model.ignores_absent = word == "ignore";
     if (word != "ignore" && word != "error")
-      inside("absent_qubits").fail("is '" + word + "': it must be \"error\" or \"ignore\"");
+      inside("absent_qubits").fail("is '", word, "': it must be \"error\" or \"ignore\"");
   }
   for (const char* key : {"channels", "readout"}) {
     if (!root.contains(key)) continue;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <string>
 
 #include "tilewave/base/concat.h"
 #include "tilewave/base/read_double.h"
@@ -77,7 +76,10 @@ class PauliParser {
  private:
   bool at_end() const { return next_ >= text_.size(); }
   char peek() const { return next_ < text_.size() ? text_[next_] : '\n'; }
-  [[noreturn]] void fail(const std::string& problem) const { fail_at(source_, next_, problem); }
+  template <class... Parts>
+  [[noreturn]] void fail(const Parts&... problem) const {
+    fail_at(source_, next_, concat(problem...));
+  }
 
   void skip_blanks() {
     while (!at_end()) {
@@ -131,8 +133,8 @@ class PauliParser {
 
   void dense(WidePauliTerm& t, std::string_view string) const {
     if (string.size() > num_qubits_) {
-      fail(concat({"this string is for ", counted(string.size(), "qubit"), ", the circuit has ",
-                   std::to_string(num_qubits_)}));
+      fail("this string is for ", counted(string.size(), "qubit"), ", the circuit has ",
+           num_qubits_);
     }
     for (std::size_t k = 0; k < string.size(); ++k) {
       put(t, string[k], order_ == PauliOrder::kFirstIsQubit0 ? k : string.size() - 1 - k);
@@ -150,17 +152,17 @@ class PauliParser {
       const auto r = std::from_chars(text_.data() + next_, text_.data() + text_.size(), qubit);
       if (!is_digit(peek())) {
         fail_at(source_, start,
-                concat({"expected a qubit after '", text_.substr(start, 1),
-                        "': write a string dense (ZZI) or sparse (Z0 Z1), not both"}));
+                concat("expected a qubit after '", text_.substr(start, 1),
+                       "': write a string dense (ZZI) or sparse (Z0 Z1), not both"));
       }
       if (r.ec != std::errc() || qubit >= num_qubits_) {
-        fail_at(source_, start,
-                concat({"this qubit is out of range: the circuit has ",
-                        counted(num_qubits_, "qubit")}));
+        fail_at(
+            source_, start,
+            concat("this qubit is out of range: the circuit has ", counted(num_qubits_, "qubit")));
       }
       const auto place = std::lower_bound(used.begin(), used.end(), qubit);
       if (place != used.end() && *place == qubit) {
-        fail_at(source_, start, concat({"qubit ", std::to_string(qubit), " is named twice"}));
+        fail_at(source_, start, concat("qubit ", qubit, " is named twice"));
       }
       used.insert(place, qubit);
       put(t, pauli, qubit);

@@ -18,8 +18,8 @@ constexpr std::uint64_t kBytesPerOperation = 200;
 
 bool Expansion::refuse_steps() {
   code_ = ExitCode::kInput;
-  problem_ = concat({"the program expands to more than ", std::to_string(most_),
-                     " steps: look for loops, powers or definitions that multiply each other"});
+  problem_ = concat("the program expands to more than ", most_,
+                    " steps: look for loops, powers or definitions that multiply each other");
   return false;
 }
 
@@ -29,9 +29,9 @@ bool Expansion::has_memory_for(std::uint64_t count) {
   const std::uint64_t available = runtime::available_host_bytes();
   if (needed <= available) return true;
   code_ = ExitCode::kResources;
-  problem_ = concat({"the program expands to ", std::to_string(operations_),
-                     " operations and more: they do not fit this machine's memory, of which ",
-                     in_bytes(available), " are free"});
+  problem_ = concat("the program expands to ", operations_,
+                    " operations and more: they do not fit this machine's memory, of which ",
+                    in_bytes(available), " are free");
   return false;
 }
 

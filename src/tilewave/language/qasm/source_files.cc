@@ -4,7 +4,6 @@
 
 #include <utility>
 
-#include "tilewave/base/concat.h"
 #include "tilewave/base/error.h"
 #include "tilewave/base/units.h"
 #include "tilewave/language/qasm/gate_libraries.h"
@@ -18,7 +17,10 @@ constexpr std::uint64_t kMaxBytes = 1ull << 30;  // of all included texts
 
 constexpr std::string_view kUnlike = "a program in OpenQASM";
 
-[[noreturn]] void fail(const std::string& problem) { throw Error(ExitCode::kInput, problem); }
+template <class... Parts>
+[[noreturn]] void fail(const Parts&... problem) {
+  tilewave::fail(ExitCode::kInput, problem...);
+}
 
 }  // namespace
 
@@ -49,25 +51,24 @@ const TextSource* SourceFiles::include(const TextSource& by, std::size_t offset,
 
 const TextSource& SourceFiles::enter(const TextSource& by, std::string_view name) {
   if (includes_ == Includes::kRefused) {
-    fail(concat({"'", name,
-                 "' is not read: this run takes programs that include no files "
-                 "(--no-include, include=False)"}));
+    fail("'", name,
+         "' is not read: this run takes programs that include no files "
+         "(--no-include, include=False)");
   }
   if (depth_ == kMaxDepth) fail("files include each other more than 16 deep");
   if (++count_ > kMaxIncludes) {
-    fail(concat({"the program includes more than ", std::to_string(kMaxIncludes),
-                 " files: does a file include itself?"}));
+    fail("the program includes more than ", kMaxIncludes, " files: does a file include itself?");
   }
   const std::string path = path_beside(by.name, name);
   struct stat info {};
   if (path == "-" ||
       (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode))) {
-    fail(concat({path, ": only a file can be included, not a device or the standard input"}));
+    fail(path, ": only a file can be included, not a device or the standard input");
   }
   std::string text = read_text_file(path);
   bytes_ += text.size();
   if (bytes_ > kMaxBytes) {
-    fail(concat({"the program includes more than ", in_bytes(kMaxBytes), " of text"}));
+    fail("the program includes more than ", in_bytes(kMaxBytes), " of text");
   }
   const std::string& kept = texts_.emplace_back(std::move(text));
   const TextSource& source = sources_.emplace_back(

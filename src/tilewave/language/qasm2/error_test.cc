@@ -30,8 +30,8 @@ TEST(Qasm2Error, shows_the_line_and_a_caret) {
             "            ^");
   EXPECT_EQ(whole_error("// \xC3\xA9\nqreg q[1"),
             "f.qasm:2:9: expected ']', found the end of the file\nqreg q[1\n        ^");
-  const std::string line = whole_error(concat(
-      {"qreg q[1];", std::string(100000, ' '), "hh q[0];", std::string(100000, ' '), "x q[0];"}));
+  const std::string line = whole_error(concat("qreg q[1];", std::string(100000, ' '), "hh q[0];",
+                                              std::string(100000, ' '), "x q[0];"));
   EXPECT_TRUE(line.starts_with("f.qasm:1:100011: unknown gate 'hh'"));
   EXPECT_LT(line.size(), 400u);
 }
@@ -148,23 +148,23 @@ TEST(Qasm2Error, one_message_for_each_mistake) {
 }
 
 TEST(Qasm2Error, limits_hold_before_memory_does) {
-  const std::string deep = concat({std::string(300, '('), "1", std::string(300, ')')});
+  const std::string deep = concat(std::string(300, '('), "1", std::string(300, ')'));
   EXPECT_EQ(error("qreg q[1];rz(" + deep + ") q[0];"),
             "f.qasm:1:270: an expression may be nested 256 deep, no more");
-  EXPECT_EQ(error(concat({"qreg q[1];rz(", std::string(100000, '-'), "1) q[0];"})),
+  EXPECT_EQ(error(concat("qreg q[1];rz(", std::string(100000, '-'), "1) q[0];")),
             "f.qasm:1:270: an expression may be nested 256 deep, no more");
 
   std::string bomb = "gate g0 a {h a;}";
   for (int k = 1; k <= 70; ++k) {
-    const std::string inner = concat({"g", std::to_string(k - 1), " a;"});
-    bomb += concat({"gate g", std::to_string(k), " a {", inner, inner, "}"});
+    const std::string inner = concat("g", k - 1, " a;");
+    bomb += concat("gate g", k, " a {", inner, inner, "}");
   }
   EXPECT_TRUE(has(error(bomb + "qreg q[1];g70 q[0];"), "expands to more than"));
   EXPECT_TRUE(has(error(bomb + "qreg q[1000000];g20 q;"), "expands to more than"));
 
   std::string chain = "gate g0 a {h a;}";
   for (int k = 1; k <= 2000; ++k) {
-    chain += concat({"gate g", std::to_string(k), " a {g", std::to_string(k - 1), " a;}"});
+    chain += concat("gate g", k, " a {g", k - 1, " a;}");
   }
   EXPECT_TRUE(has(error(chain), "nested more than 1000 deep"));
   EXPECT_EQ(error("qreg q[1];creg c[4];if(c==" + std::string(100000, '9') + ") x q[0];"),

@@ -4,9 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
-#include <string>
 
-#include "tilewave/base/concat.h"
 #include "tilewave/base/error.h"
 #include "tilewave/base/read_double.h"
 
@@ -151,8 +149,8 @@ class ExpressionParser {
     std::vector<std::string_view> known(parameters_.begin(), parameters_.end());
     known.push_back("pi");
     for (const Function& f : kFunctions) known.push_back(f.name);
-    lexer_.fail(name, concat({"unknown name '", name.text, "' in an expression",
-                              did_you_mean(name.text, known)}));
+    lexer_.fail(name, "unknown name '", name.text, "' in an expression",
+                did_you_mean(name.text, known));
   }
 
   double number(const Token& t) const {

@@ -1,7 +1,5 @@
 #include "tilewave/language/qasm2/lexer.h"
 
-#include "tilewave/base/concat.h"
-
 namespace tilewave::language::qasm2 {
 namespace {
 
@@ -49,7 +47,7 @@ void Lexer::advance() {
     if (token_.kind == TokenKind::kEnd) {
       const bool printable = c >= 0x21 && c <= 0x7E;
       const std::string problem =
-          printable ? concat({"the character '", std::string_view(&c, 1), "' has no meaning here"})
+          printable ? concat("the character '", std::string_view(&c, 1), "' has no meaning here")
                     : "a byte that OpenQASM allows only in comments";
       fail_at(source(), cursor_.offset(), problem);
     }
@@ -58,7 +56,7 @@ void Lexer::advance() {
 }
 
 void Lexer::fail_expected(const char* what) const {
-  fail_at(source(), token_.offset, concat({"expected ", what, ", found ", describe(token_)}));
+  fail_at(source(), token_.offset, concat("expected ", what, ", found ", describe(token_)));
 }
 
 }  // namespace tilewave::language::qasm2

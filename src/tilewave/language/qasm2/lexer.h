@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "tilewave/base/concat.h"
 #include "tilewave/language/text/cursor.h"
 
 namespace tilewave::language::qasm2 {
@@ -71,8 +72,9 @@ class Lexer {
     return true;
   }
 
-  [[noreturn]] void fail(const Token& at, const std::string& problem) const {
-    fail_at(source(), at.offset, problem);
+  template <class... Parts>
+  [[noreturn]] void fail(const Token& at, const Parts&... problem) const {
+    fail_at(source(), at.offset, concat(problem...));
   }
   [[noreturn]] void fail_expected(const char* what) const;
 

@@ -116,13 +116,14 @@ class Printer {
 
  private:
   void declare(const char* word, const Register& r) {
-    if (r.size > 0) out_ += concat({word, r.name, "[", std::to_string(r.size), "];\n"});
+    if (r.size > 0) out_ += concat(word, r.name, "[", r.size, "];\n");
   }
 
-  [[noreturn]] void fail(const Op& op, std::string_view why) const {
+  template <class... Parts>
+  [[noreturn]] void fail(const Op& op, const Parts&... why) const {
     const auto index = &op - circuit_.ops().data();
-    throw Error(ExitCode::kInput, concat({"operation ", std::to_string(index),
-                                          " cannot be written as OpenQASM 2: ", why}));
+    tilewave::fail(ExitCode::kInput, "operation ", index,
+                   " cannot be written as OpenQASM 2: ", why...);
   }
 
   void bit(const std::vector<Register>& registers, std::uint32_t index) {
@@ -130,7 +131,7 @@ class Printer {
         std::upper_bound(registers.begin(), registers.end(), index,
                          [](std::uint32_t i, const Register& r) { return i < r.first; });
     const Register& r = *(after - 1);
-    out_ += concat({r.name, "[", std::to_string(index - r.first), "]"});
+    out_ += concat(r.name, "[", index - r.first, "]");
   }
 
   void condition(const Op& op) {
@@ -143,7 +144,7 @@ class Printer {
     if (r == cregs_.end()) fail(op, "its condition is not on one whole classical register");
     std::vector<std::uint64_t> value = c.value;
     while (!value.empty() && value.back() == 0) value.pop_back();
-    out_ += concat({"if(", r->name, "==", decimal(std::move(value)), ") "});
+    out_ += concat("if(", r->name, "==", decimal(std::move(value)), ") ");
   }
 
   // Further controls become a gate of the table that has them; those on 0 stand between two x.
@@ -152,7 +153,7 @@ class Printer {
     const int extra = op.num_controls - base.num_controls;
     const GateInfo* info = circuit::find_controlled(op.gate, extra);
     if (!info) {
-      fail(op, concat({"no gate is '", base.name, "' under ", std::to_string(extra), " controls"}));
+      fail(op, "no gate is '", base.name, "' under ", extra, " controls");
     }
     const std::uint64_t zeros = ~op.control_values & low_mask(op.num_controls);
     flip(op, zeros);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <unordered_set>
-#include <vector>
 
 #include "tilewave/base/concat.h"
 #include "tilewave/base/error.h"
@@ -73,9 +72,9 @@ class Parser {
                    "file of its own");
     }
     if (number.text != "2.0" && number.text != "2") {
-      lexer_->fail(number, concat({"version ", number.text,
-                                   " of OpenQASM is not read: "
-                                   "write the program in OpenQASM 2.0 or 3.0"}));
+      lexer_->fail(number, "version ", number.text,
+                   " of OpenQASM is not read: "
+                   "write the program in OpenQASM 2.0 or 3.0");
     }
     lexer_->advance();
     semicolon();
@@ -119,18 +118,17 @@ class Parser {
   void declare(bool quantum) {
     const Token name = new_name("a register");
     if (registers_.contains(name.text)) {
-      lexer_->fail(name, concat({"the register '", name.text, "' is declared twice"}));
+      lexer_->fail(name, "the register '", name.text, "' is declared twice");
     }
     if (scope_.is_own(name.text)) {
-      lexer_->fail(name,
-                   concat({"'", name.text, "' is a gate: choose another name for the register"}));
+      lexer_->fail(name, "'", name.text, "' is a gate: choose another name for the register");
     }
     hides_gates_ |= scope_.find(name.text) != nullptr;
     if (has_library_ && contains(kQelib1, name.text)) {
       note(name, "gate name",
-           concat({"'", name.text,
-                   "' is a gate of qelib1.inc as well: here it is the register, other "
-                   "programs may refuse it"}));
+           concat("'", name.text,
+                  "' is a gate of qelib1.inc as well: here it is the register, other "
+                  "programs may refuse it"));
     }
     lexer_->expect(TokenKind::kLeftBracket, "'['");
     const Token size = lexer_->expect(TokenKind::kInteger, "a register's size");
@@ -140,8 +138,8 @@ class Parser {
     const std::uint64_t count = small_integer(size.text, kMaxRegisterBits);
     if (count == 0 && quantum) lexer_->fail(size, "a register needs at least one qubit");
     if (used + count > kMaxRegisterBits) {
-      lexer_->fail(size, concat({"too many ", (quantum ? "qubits" : "classical bits"),
-                                 ": a program may declare ", std::to_string(kMaxRegisterBits)}));
+      lexer_->fail(size, "too many ", quantum ? "qubits" : "classical bits",
+                   ": a program may declare ", kMaxRegisterBits);
     }
     const auto n = static_cast<std::uint32_t>(count);
     if (n == 0) return registers_.add({quantum, 0, 0, name.text});  // as exporters write them
@@ -158,14 +156,14 @@ class Parser {
     const std::uint32_t count = from.size();
     if (from.whole != to.whole) {
       const Operand &reg = from.whole ? from : to, &bit = from.whole ? to : from;
-      lexer_->fail(to.at, concat({"measure takes two registers or two single bits: '", reg.text(),
-                                  "' is a register, '", bit.text(), "' is not"}));
+      lexer_->fail(to.at, "measure takes two registers or two single bits: '", reg.text(),
+                   "' is a register, '", bit.text(), "' is not");
     }
     if (from.whole && from.reg->size != to.reg->size) {
-      lexer_->fail(to.at, concat({"measure needs as many classical bits as qubits: '", from.text(),
-                                  "' has ", counted(count, "qubit"), ", '", to.text(), "' has ",
-                                  counted(to.reg->size, "bit"),
-                                  " (declare them with one size, or measure single bits)"}));
+      lexer_->fail(to.at, "measure needs as many classical bits as qubits: '", from.text(),
+                   "' has ", counted(count, "qubit"), ", '", to.text(), "' has ",
+                   counted(to.reg->size, "bit"),
+                   " (declare them with one size, or measure single bits)");
     }
     charge(from.at, count);
     for (std::uint32_t k = 0; k < count && !never_; ++k) {
@@ -208,8 +206,8 @@ class Parser {
     } else if (word.text == "reset") {
       reset();
     } else if (is_keyword(word.text)) {
-      lexer_->fail(word, concat({"'", word.text,
-                                 "' cannot be conditional: if takes a gate, measure or reset"}));
+      lexer_->fail(word, "'", word.text,
+                   "' cannot be conditional: if takes a gate, measure or reset");
     } else {
       fail_unknown_gate(word);
     }
@@ -245,12 +243,12 @@ class Parser {
     semicolon();
     check_counts(name, gate, params_.size(), operands_.size());
     if (hides_gates_ && registers_.contains(name.text)) {
-      lexer_->fail(name, concat({"'", name.text, "' is a register here, not a gate"}));
+      lexer_->fail(name, "'", name.text, "' is a register here, not a gate");
     }
     if (gate.is_opaque() && name.text == "delay") return;  // nothing waits
     if (gate.is_opaque()) {
-      lexer_->fail(name, concat({"gate '", name.text,
-                                 "' is opaque: give it a body with 'gate' before using it"}));
+      lexer_->fail(name, "gate '", name.text,
+                   "' is opaque: give it a body with 'gate' before using it");
     }
     const std::uint32_t count = broadcast_size(*lexer_, name, operands_);
     charge(name, saturating_multiply(count, cost_of(gate)));
@@ -260,8 +258,8 @@ class Parser {
       qubits_.clear();
       for (const Operand& o : operands_) qubits_.push_back(o.bit(k));
       if (const std::string_view* inside = expander_.apply(gate, qubits_, params_)) {
-        lexer_->fail(name, concat({"an angle in the definition of '", *inside,
-                                   "' is not a finite number (division by zero or overflow)"}));
+        lexer_->fail(name, "an angle in the definition of '", *inside,
+                     "' is not a finite number (division by zero or overflow)");
       }
     }
   }
@@ -280,8 +278,7 @@ class Parser {
                     std::size_t num_qubits) const {
     const auto check = [&](std::size_t has, std::size_t takes, const char* what) {
       if (has == takes) return;
-      lexer_->fail(name, concat({"gate '", name.text, "' takes ", counted(takes, what), ", not ",
-                                 std::to_string(has)}));
+      lexer_->fail(name, "gate '", name.text, "' takes ", counted(takes, what), ", not ", has);
     };
     check(num_params, gate.num_params, "parameter");
     check(num_qubits, gate.num_qubits, "qubit");
@@ -296,12 +293,11 @@ class Parser {
   [[noreturn]] void fail_unknown_gate(const Token& word) {
     const std::string name(word.text);
     if (contains(kVersion3Words, word.text)) {
-      lexer_->fail(word, concat({"'", name,
-                                 "' belongs to OpenQASM 3: start the file with 'OPENQASM 3.0;'"}));
+      lexer_->fail(word, "'", name, "' belongs to OpenQASM 3: start the file with 'OPENQASM 3.0;'");
     }
     std::vector<std::string_view> known = scope_.names();
     known.insert(known.end(), keywords().begin(), keywords().end());
-    lexer_->fail(word, concat({"unknown gate '", name, "'", did_you_mean_gate(word.text, known)}));
+    lexer_->fail(word, "unknown gate '", name, "'", did_you_mean_gate(word.text, known));
   }
 
   // Counts the operations a statement expands to before any of them exists.
@@ -315,15 +311,15 @@ class Parser {
     if (!gate.table || name.text == "U" || name.text == "CX") return;
     has_library_ = true;
     note(name, "library",
-         concat({"gate '", name.text,
-                 "' is known here without an include: elsewhere the program "
-                 "needs include \"qelib1.inc\";"}));
+         concat("gate '", name.text,
+                "' is known here without an include: elsewhere the program "
+                "needs include \"qelib1.inc\";"));
   }
 
   // A warning of its kind, once a program.
   void note(const Token& at, const char* kind, const std::string& text) {
     if (!notes_.insert(kind).second) return;
-    circuit_.add_note(printable(concat({"line ", std::to_string(at.line), ": ", text})));
+    circuit_.add_note(printable(concat("line ", at.line, ": ", text)));
   }
 
   void finish(circuit::Op& op) const {
@@ -335,14 +331,13 @@ class Parser {
   Token new_name(const char* what) {
     const Token name = lexer_->expect(TokenKind::kIdentifier, "a name");
     if (!is_free_name(name.text)) {
-      lexer_->fail(
-          name, concat({"'", name.text, "' cannot name ", what, ": it is a word of the language"}));
+      lexer_->fail(name, "'", name.text, "' cannot name ", what, ": it is a word of the language");
     }
     if (name.text[0] < 'a' || name.text[0] > 'z') {
       note(name, "name",
-           concat({"'", name.text,
-                   "' is read, but names of OpenQASM 2 start with a small letter: "
-                   "other programs may refuse it"}));
+           concat("'", name.text,
+                  "' is read, but names of OpenQASM 2 start with a small letter: "
+                  "other programs may refuse it"));
     }
     return name;
   }
@@ -357,17 +352,17 @@ class Parser {
     Header h;
     h.name = new_name("a gate");
     if (scope_.is_own(h.name.text)) {
-      lexer_->fail(h.name, concat({"gate '", h.name.text, "' is defined twice"}));
+      lexer_->fail(h.name, "gate '", h.name.text, "' is defined twice");
     }
     if (registers_.contains(h.name.text)) {
-      lexer_->fail(h.name, concat({"'", h.name.text, "' is a register: choose another name"}));
+      lexer_->fail(h.name, "'", h.name.text, "' is a register: choose another name");
     }
     std::unordered_set<std::string_view> used;
     const auto list = [&](std::vector<std::string_view>& names, const char* what) {
       do {
         const Token t = new_name(what);
         if (!used.insert(t.text).second) {
-          lexer_->fail(t, concat({"the name '", t.text, "' is used twice"}));
+          lexer_->fail(t, "the name '", t.text, "' is used twice");
         }
         names.push_back(t.text);
       } while (lexer_->accept(TokenKind::kComma));
@@ -414,17 +409,16 @@ class Parser {
     const bool is_barrier = word.text == "barrier";
     if (!is_barrier) {
       if (word.text == h.name.text) {
-        lexer_->fail(word, concat({"gate '", word.text,
-                                   "' calls itself: definitions may not be recursive"}));
+        lexer_->fail(word, "gate '", word.text, "' calls itself: definitions may not be recursive");
       }
       body.gate = scope_.find(word.text);
       if (!body.gate && is_keyword(word.text)) {
-        lexer_->fail(word, concat({"'", word.text, "' cannot stand in a gate definition"}));
+        lexer_->fail(word, "'", word.text, "' cannot stand in a gate definition");
       }
       if (!body.gate) fail_unknown_gate(word);
       if (body.gate->is_opaque() && word.text != "delay") {
-        lexer_->fail(word, concat({"gate '", word.text,
-                                   "' is opaque: give it a body with 'gate' before using it"}));
+        lexer_->fail(word, "gate '", word.text,
+                     "' is opaque: give it a body with 'gate' before using it");
       }
       if (opens_list()) {
         do {
@@ -451,13 +445,13 @@ class Parser {
     const Token name = lexer_->expect(TokenKind::kIdentifier, "a qubit of the definition");
     const auto it = std::find(h.qubits.begin(), h.qubits.end(), name.text);
     if (it == h.qubits.end()) {
-      lexer_->fail(name, concat({"'", name.text, "' is not a qubit of gate '", h.name.text, "'",
-                                 did_you_mean(name.text, h.qubits)}));
+      lexer_->fail(name, "'", name.text, "' is not a qubit of gate '", h.name.text, "'",
+                   did_you_mean(name.text, h.qubits));
     }
     const auto index = static_cast<std::uint32_t>(it - h.qubits.begin());
     if (std::find(used.begin(), used.end(), index) != used.end()) {
-      lexer_->fail(name, concat({"gate '", word.text, "' names the qubit ", name.text,
-                                 " twice: use distinct qubits"}));
+      lexer_->fail(name, "gate '", word.text, "' names the qubit ", name.text,
+                   " twice: use distinct qubits");
     }
     return index;
   }

@@ -7,12 +7,12 @@
 #include <fstream>
 #include <numbers>
 
+#include "oracle/random_circuit.h"
 #include "tilewave/base/error.h"
 #include "tilewave/base/thrown_test.h"
 #include "tilewave/circuit/families.h"
 #include "tilewave/circuit/inverse.h"
 #include "tilewave/circuit/listing.h"
-#include "tilewave/circuit/random_circuit.h"
 #include "tilewave/language/circuit_file.h"
 
 namespace tilewave::language::qasm2_test {

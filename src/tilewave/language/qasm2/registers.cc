@@ -8,7 +8,7 @@
 namespace tilewave::language::qasm2 {
 
 std::string Operand::text() const {
-  return whole ? std::string(reg->name) : concat({reg->name, "[", std::to_string(index), "]"});
+  return whole ? std::string(reg->name) : concat(reg->name, "[", index, "]");
 }
 
 const RegisterInfo& RegisterScope::find(const Lexer& lexer, const Token& name, bool quantum) const {
@@ -18,13 +18,12 @@ const RegisterInfo& RegisterScope::find(const Lexer& lexer, const Token& name, b
     for (const auto& [key, reg] : registers_) {
       if (reg.quantum == quantum) known.push_back(key);
     }
-    lexer.fail(name, concat({"register '", name.text, "' is not declared",
-                             did_you_mean(name.text, known)}));
+    lexer.fail(name, "register '", name.text, "' is not declared", did_you_mean(name.text, known));
   }
   if (it->second.quantum != quantum) {
-    lexer.fail(name, concat({"'", name.text, "' is a ",
-                             quantum ? "classical register, a qubit is needed"
-                                     : "quantum register, a classical one is needed"}));
+    lexer.fail(name, "'", name.text, "' is a ",
+               quantum ? "classical register, a qubit is needed"
+                       : "quantum register, a classical one is needed");
   }
   return it->second;
 }
@@ -42,10 +41,9 @@ Operand RegisterScope::operand(Lexer& lexer, bool quantum) const {
   const std::uint64_t value = small_integer(index.text, kMaxRegisterBits);
   if (value >= o.reg->size) {
     const std::uint32_t size = o.reg->size;
-    lexer.fail(index,
-               concat({"index ", index.text.substr(0, 40), " is out of range: register '",
-                       o.reg->name, "' has ", counted(size, quantum ? "qubit" : "classical bit"),
-                       size > 1 ? concat({", 0 to ", std::to_string(size - 1)}) : ""}));
+    lexer.fail(index, "index ", index.text.substr(0, 40), " is out of range: register '",
+               o.reg->name, "' has ", counted(size, quantum ? "qubit" : "classical bit"),
+               size > 1 ? concat(", 0 to ", size - 1) : "");
   }
   o.index = static_cast<std::uint32_t>(value);
   return o;
@@ -59,15 +57,14 @@ std::uint32_t broadcast_size(const Lexer& lexer, const Token& name,
     for (std::size_t b = 0; b < a; ++b) {
       const Operand& p = operands[b];
       if (o.reg == p.reg && (o.whole || p.whole || o.index == p.index)) {
-        lexer.fail(o.at, concat({"gate '", name.text, "' names the qubit ",
-                                 (p.whole ? o.text() : p.text()), " twice: use distinct qubits"}));
+        lexer.fail(o.at, "gate '", name.text, "' names the qubit ", p.whole ? o.text() : p.text(),
+                   " twice: use distinct qubits");
       }
     }
     if (!o.whole) continue;
     if (whole && whole->reg->size != o.reg->size) {
-      lexer.fail(o.at, concat({"registers of different sizes in one call: ", whole->text(), " has ",
-                               counted(whole->reg->size, "qubit"), ", ", o.text(), " has ",
-                               std::to_string(o.reg->size)}));
+      lexer.fail(o.at, "registers of different sizes in one call: ", whole->text(), " has ",
+                 counted(whole->reg->size, "qubit"), ", ", o.text(), " has ", o.reg->size);
     }
     whole = &o;
   }

@@ -57,9 +57,8 @@ std::uint64_t nearest_turns(double radians, int width) {
 Value to_turns(const Value& a, int width) {
   if (a.base == Base::kBit) {
     if (a.width == width) return relabel(a, Base::kAngle);
-    throw ValueError{
-        concat({counted(static_cast<std::uint64_t>(a.width), "bit"), " cannot be an angle[",
-                std::to_string(width), "]: the sizes must agree"})};
+    throw ValueError{concat(counted(static_cast<std::uint64_t>(a.width), "bit"),
+                            " cannot be an angle[", width, "]: the sizes must agree")};
   }
   if (a.base == Base::kBool) throw ValueError{"a truth value is no angle"};
   const Value x = cast(a, Base::kFloat, 64);
@@ -84,19 +83,18 @@ Value angle_cast(const Value& a, Base base, int width) {
       return cast(relabel(a, Base::kUint), base, width);
     case Base::kBit:
       if (a.width == width) return relabel(a, base);
-      throw ValueError{concat({"an angle[", std::to_string(a.width), "] has ",
-                               counted(static_cast<std::uint64_t>(a.width), "bit"), ", not ",
-                               std::to_string(width)})};
+      throw ValueError{concat("an angle[", a.width, "] has ",
+                              counted(static_cast<std::uint64_t>(a.width), "bit"), ", not ",
+                              width)};
     default:
-      throw ValueError{
-          concat({"an angle is no integer: its bits are bit[", std::to_string(a.width), "](...)"})};
+      throw ValueError{concat("an angle is no integer: its bits are bit[", a.width, "](...)")};
   }
 }
 
 Value angle_binary(std::string_view op, const Value& a, const Value& b, const ReachOf& reach) {
   const bool two = a.is_turns() && b.is_turns();
   const auto undefined = [&](const char* what) {
-    throw ValueError{concat({"'", op, "' is not defined for ", what})};
+    throw ValueError{concat("'", op, "' is not defined for ", what)};
   };
   if (op == "<<" || op == ">>") {
     return relabel(binary(op, relabel(a, Base::kUint), b), Base::kAngle);

@@ -51,8 +51,8 @@ std::optional<Variable> Interpreter::array_view(const Expr& e) {
   Variable view = *part.array;
   if (part.indices.empty()) return view;
   if (part.indices.size() > view.dims.size()) {
-    fail(e.at, concat({"an array of ", counted(view.dims.size(), "dimension"), " has no ",
-                       std::to_string(part.indices.size()), " indices"}));
+    fail(e.at, "an array of ", counted(view.dims.size(), "dimension"), " has no ",
+         part.indices.size(), " indices");
   }
   std::vector<std::size_t> places{0}, dims;
   for (std::size_t d = 0; d < view.dims.size(); ++d) {
@@ -158,8 +158,8 @@ void Interpreter::array_values(const Variable& array, std::size_t dim, const Exp
                                std::deque<Value>& values) {
   if (from.kind == ExprKind::kSet && dim < array.dims.size()) {
     if (from.args.size() != array.dims[dim]) {
-      fail(from.at, concat({counted(from.args.size(), "element"), " where ",
-                            std::to_string(array.dims[dim]), " are needed"}));
+      fail(from.at, counted(from.args.size(), "element"), " where ", array.dims[dim],
+           " are needed");
     }
     for (const ExprPtr& e : from.args) array_values(array, dim + 1, *e, values);
     return;
@@ -172,9 +172,9 @@ void Interpreter::array_values(const Variable& array, std::size_t dim, const Exp
                                       array.dims.end());
   const std::optional<Variable> other = array_view(from);
   if (!other || other->dims != dims) {
-    fail(from.at, concat({"this is ", other ? "an array of " : "",
-                          shape_text(other ? other->dims : std::vector<std::size_t>()),
-                          " where an array of ", shape_text(dims), " is needed"}));
+    fail(from.at, "this is ", other ? "an array of " : "",
+         shape_text(other ? other->dims : std::vector<std::size_t>()), " where an array of ",
+         shape_text(dims), " is needed");
   }
   if (other->base != array.base || other->width != array.width) {
     fail(from.at, "arrays of different types: an array is never converted");
@@ -206,9 +206,8 @@ Value Interpreter::element_place(const ArrayPart& part) {
 Value Interpreter::element(const ArrayPart& part) {
   const Variable array = *part.array;  // its elements stay, whatever the indices call
   if (part.is_array) {
-    throw ValueError{
-        concat({"this is a part of an array: an element has ", std::to_string(array.dims.size()),
-                array.dims.size() == 1 ? " index" : " indices"})};
+    throw ValueError{concat("this is a part of an array: an element has ", array.dims.size(),
+                            array.dims.size() == 1 ? " index" : " indices")};
   }
   const Value at = element_place(part);
   const auto& elements = *array.elements;
@@ -264,16 +263,16 @@ Variable Interpreter::array_argument(const Parameter& p, const Expr& given) {
     fail(given.at, "joined arrays are no argument: declare an array of them first");
   }
   std::optional<Variable> argument = array_view(given);
-  if (!argument) fail(given.at, concat({"'", p.name.text, "' takes an array"}));
+  if (!argument) fail(given.at, "'", p.name.text, "' takes an array");
   Variable v = std::move(*argument);
   if (v.base != p.type.base || v.width != width_of(p.type)) {
-    fail(given.at, concat({"'", p.name.text, "' takes an array of another type"}));
+    fail(given.at, "'", p.name.text, "' takes an array of another type");
   }
   if (p.type.num_dims) {
     const std::int64_t n = known_size(p.type.num_dims, "a number of dimensions");
     if (n != static_cast<std::int64_t>(v.dims.size())) {
-      fail(given.at, concat({"'", p.name.text, "' takes an array of ",
-                             counted(static_cast<std::uint64_t>(n), "dimension")}));
+      fail(given.at, "'", p.name.text, "' takes an array of ",
+           counted(static_cast<std::uint64_t>(n), "dimension"));
     }
   } else {
     std::vector<std::size_t> dims;
@@ -281,12 +280,12 @@ Variable Interpreter::array_argument(const Parameter& p, const Expr& given) {
       dims.push_back(static_cast<std::size_t>(known_size(e, "a size")));
     }
     if (dims != v.dims) {
-      fail(given.at, concat({"'", p.name.text, "' takes an array of ", shape_text(dims),
-                             ", not of ", shape_text(v.dims)}));
+      fail(given.at, "'", p.name.text, "' takes an array of ", shape_text(dims), ", not of ",
+           shape_text(v.dims));
     }
   }
   if (v.is_const && !p.type.is_readonly) {
-    fail(given.at, concat({"'", p.name.text, "' may change its array, and this one is constant"}));
+    fail(given.at, "'", p.name.text, "' may change its array, and this one is constant");
   }
   v.is_const = p.type.is_readonly;
   return v;
@@ -301,8 +300,8 @@ Value Interpreter::size_of(const Expr& e) {
   }
   const std::int64_t dim = e.args.size() == 2 ? known_integer(e.args[1], "a dimension") : 0;
   if (dim < 0 || dim >= static_cast<std::int64_t>(array->dims.size())) {
-    fail(e.args.back()->at, concat({"the array here has ", counted(array->dims.size(), "dimension"),
-                                    ": they are numbered from 0"}));
+    fail(e.args.back()->at, "the array here has ", counted(array->dims.size(), "dimension"),
+         ": they are numbered from 0");
   }
   return Value::integer(static_cast<std::int64_t>(array->dims[static_cast<std::size_t>(dim)]));
 }

@@ -77,19 +77,19 @@ const Interpreter::Gate& Interpreter::find_gate(const Token& name) {
 void Interpreter::fail_no_gate(const Token& name) {
   const std::string_view n = name.text;
   if (subroutines_.count(n)) {
-    fail(name, concat({"'", n,
-                       "' is a subroutine, not a gate: its qubits stand with its other "
-                       "arguments, '",
-                       n, "(...)', without modifiers"}));
+    fail(name, "'", n,
+         "' is a subroutine, not a gate: its qubits stand with its other "
+         "arguments, '",
+         n, "(...)', without modifiers");
   }
   for (const std::string_view word : {"measure", "reset", "barrier", "delay", "nop"}) {
-    if (n == word) fail(name, concat({"'", n, "' is no gate: it has no modifiers"}));
+    if (n == word) fail(name, "'", n, "' is no gate: it has no modifiers");
   }
   if (const Variable* v = memory_.find(n)) {
     const char* what = v->kind == Variable::Kind::kQubits ? "qubits"
                        : v->kind == Variable::Kind::kBits ? "bits"
                                                           : "a value";
-    fail(name, concat({"'", n, "' names ", what, " here, not a gate"}));
+    fail(name, "'", n, "' names ", what, " here, not a gate");
   }
   std::vector<std::string_view> known;
   for (const auto& [key, own] : gates_) known.push_back(key);
@@ -100,7 +100,7 @@ void Interpreter::fail_no_gate(const Token& name) {
   for (const std::string_view word : {"measure", "reset", "barrier", "qubit", "bit", "gate"}) {
     known.push_back(word);
   }
-  fail(name, concat({"unknown gate '", n, "'", did_you_mean_gate(n, known)}));
+  fail(name, "unknown gate '", n, "'", did_you_mean_gate(n, known));
 }
 
 bool Interpreter::has_qubits(const std::vector<ExprPtr>& args) {
@@ -116,9 +116,9 @@ void Interpreter::note_library(const Token& name, GateId id) {
   if (id == GateId::kGlobalPhase || (id == GateId::kU && name.text == "U")) return;
   has_library_ = true;
   note(name, "library",
-       concat({"gate '", name.text,
-               "' is known here without an include: elsewhere the program needs "
-               "include \"stdgates.inc\";"}));
+       concat("gate '", name.text,
+              "' is known here without an include: elsewhere the program needs "
+              "include \"stdgates.inc\";"));
 }
 
 // Numbers, names and + - * / of real numbers, without tables; whatever else is evaluated in full.
@@ -324,12 +324,12 @@ Circuit Interpreter::modified(const Stmt& s, const Gate& gate, const Angles& par
 void Interpreter::need_operands(const Stmt& s, std::size_t has, std::size_t takes,
                                 const char* what) const {
   if (has == takes) return;
-  fail(s.name, concat({"gate '", s.name.text, s.modifiers.empty() ? "'" : "' with its modifiers",
-                       " takes ", counted(takes, what), ", not ", std::to_string(has)}));
+  fail(s.name, "gate '", s.name.text, s.modifiers.empty() ? "'" : "' with its modifiers", " takes ",
+       counted(takes, what), ", not ", has);
 }
 
 void Interpreter::fail_twice(const Token& at, const Stmt& s) const {
-  fail(at, concat({"gate '", s.name.text, "' names a qubit twice: use distinct qubits"}));
+  fail(at, "gate '", s.name.text, "' names a qubit twice: use distinct qubits");
 }
 
 void Interpreter::call(const Stmt& s) {
@@ -380,8 +380,8 @@ void Interpreter::broadcast(const Stmt& s, const Gate& gate, const Angles& param
     if (!operands.back().is_array) continue;
     if (array && operands.back().ids.size() != count) {
       if (in_a_case()) return add_trap(s.name.line);
-      fail(e->at, concat({"registers of different sizes in one call: ", std::to_string(count),
-                          " and ", std::to_string(operands.back().ids.size()), " qubits"}));
+      fail(e->at, "registers of different sizes in one call: ", count, " and ",
+           operands.back().ids.size(), " qubits");
     }
     array = e.get();
     count = operands.back().ids.size();

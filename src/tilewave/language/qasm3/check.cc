@@ -22,7 +22,7 @@ class Interpreter::Check {
     for (const Parameter& p : d.params) {
       type(p.type);
       if (scopes_.back().count(p.name.text)) {
-        program_.fail(p.name, concat({"the name '", p.name.text, "' is used twice"}));
+        program_.fail(p.name, "the name '", p.name.text, "' is used twice");
       }
       declare(p.name, kind_of(p.type));
     }
@@ -81,7 +81,7 @@ class Interpreter::Check {
         break;
       case StmtKind::kBreak:
       case StmtKind::kContinue:
-        if (loops_ == 0) program_.fail(s.at, concat({"'", s.at.text, "' stands in a loop"}));
+        if (loops_ == 0) program_.fail(s.at, "'", s.at.text, "' stands in a loop");
         break;
       case StmtKind::kReturn:
         if (place_ != Place::kSubroutine) program_.fail(s.at, "'return' stands in a subroutine");
@@ -89,7 +89,7 @@ class Interpreter::Check {
         break;
       case StmtKind::kGate:
       case StmtKind::kDef:
-        program_.fail(s.at, concat({"'", s.at.text, "' stands outside of blocks"}));
+        program_.fail(s.at, "'", s.at.text, "' stands outside of blocks");
       case StmtKind::kBlock:
         if (s.value) value(*s.value);
         block(s.body);
@@ -108,7 +108,7 @@ class Interpreter::Check {
   void close() { scopes_.pop_back(); }
   void declare(const Token& name, Kind kind) {
     if (!scopes_.back().try_emplace(name.text, kind).second)
-      program_.fail(name, concat({"'", name.text, "' is declared twice"}));
+      program_.fail(name, "'", name.text, "' is declared twice");
   }
   static Kind kind_of(const TypeName& t) {
     return t.is_array               ? Kind::kArray
@@ -175,7 +175,7 @@ class Interpreter::Check {
   [[noreturn]] void fail_quantum(const Expr& e) const {
     program_.fail(e.at,
                   e.kind == ExprKind::kName
-                      ? concat({"'", e.op, "' is a quantum register, a classical value is needed"})
+                      ? concat("'", e.op, "' is a quantum register, a classical value is needed")
                       : "this is a qubit, a classical value is needed");
   }
 

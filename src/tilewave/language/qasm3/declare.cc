@@ -29,19 +29,19 @@ constexpr std::string_view kStandardGates[] = {
 // place of a standard one.
 void Interpreter::check_name(const Token& name, bool is_gate) {
   if (contains(kReserved, name.text) || base_of(name.text) != Base::kVoid) {
-    fail(name, concat({"'", name.text, "' cannot be declared: it is a word of the language"}));
+    fail(name, "'", name.text, "' cannot be declared: it is a word of the language");
   }
   if (memory_.declared_here(name.text) ||
       (memory_.is_global() && (gates_.count(name.text) || subroutines_.count(name.text)))) {
-    fail(name, concat({"'", name.text, "' is declared twice"}));
+    fail(name, "'", name.text, "' is declared twice");
   }
   if (is_gate || !memory_.is_global() || !lookup(name.text)) return;
   hidden_gates_.insert(name.text);
   if (!has_library_ || !contains(kStandardGates, name.text)) return;
   note(name, "name",
-       concat({"'", name.text,
-               "' is a gate of stdgates.inc as well: here it is what is declared, "
-               "other programs may refuse it"}));
+       concat("'", name.text,
+              "' is a gate of stdgates.inc as well: here it is what is declared, "
+              "other programs may refuse it"));
 }
 
 void Interpreter::declare(const Stmt& s) {
@@ -132,15 +132,15 @@ void Interpreter::declare_input(const Stmt& s) {
     return;
   }
   if (given == inputs_.end()) {
-    fail(s.name, concat({"input '", name, "' has no value: give one with --input ", name,
-                         is_register ? "=<bits>" : "=<number>"}));
+    fail(s.name, "input '", name, "' has no value: give one with --input ", name,
+         is_register ? "=<bits>" : "=<number>");
   }
   used_inputs_.insert(name);
   const int width = width_of(s.type);
   try {
     memory_.declare(s.name.text, read_input(given->second, s.type.base, width, is_register), true);
   } catch (const ValueError& error) {
-    fail(s.name, concat({"input '", name, "' ", error.problem, ", not '", given->second, "'"}));
+    fail(s.name, "input '", name, "' ", error.problem, ", not '", given->second, "'");
   }
 }
 

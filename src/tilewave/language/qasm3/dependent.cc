@@ -162,7 +162,7 @@ ExprPtr Interpreter::with_kept_value(const ExprPtr& e, bool& depends) {
   Value v = evaluate(*e);
   if (v.is_real() || v.is_turns()) fail(e->at, "an index must be an integer");
   depends |= !v.is_same();
-  texts_.push_back(concat({" index ", std::to_string(texts_.size())}));
+  texts_.push_back(concat(" index ", texts_.size()));
   memory_.declare(texts_.back(), std::move(v));
   return make_expr(ExprKind::kName, e->at, texts_.back());
 }
@@ -326,7 +326,7 @@ void Interpreter::call_in_cases(const Stmt& s, const Gate& gate, const Angles& p
       if (!always) memory_.pop();
     }
   } catch (const ValueError& error) {
-    fail(s.name, concat({"the angles of a gate under a root: ", error.problem}));
+    fail(s.name, "the angles of a gate under a root: ", error.problem);
   }
 }
 

@@ -131,9 +131,8 @@ Value Interpreter::operate(const Token& op, Value a, const Value& b) {
   if (op.text == "/" && is_integer(a) && is_integer(b)) {
     const std::int64_t x = a.cells[0].i, y = b.cells[0].i;
     if (y > 0 && x % y != 0) {
-      lost_ = {op, concat({std::to_string(x), " / ", std::to_string(y), " is ",
-                           std::to_string(x / y), ", as both are integers: write ",
-                           std::to_string(x), ".0 / ", std::to_string(y), " for the fraction"})};
+      lost_ = {op, concat(x, " / ", y, " is ", x / y, ", as both are integers: write ", x, ".0 / ",
+                          y, " for the fraction")};
     }
   }
   return guarded(op, [&] { return binary(op.text, std::move(a), b, [this] { return reach(); }); });
@@ -153,10 +152,10 @@ Value Interpreter::evaluate_name(const Expr& e) {
     if (v->kind == Variable::Kind::kValue) return v->value;
     if (v->alias && v->kind == Variable::Kind::kBits) return evaluate(*v->alias);
     if (v->kind == Variable::Kind::kArray) {
-      throw ValueError{concat({"'", e.op, "' is an array, a single value is needed"})};
+      throw ValueError{concat("'", e.op, "' is an array, a single value is needed")};
     }
     if (v->kind == Variable::Kind::kQubits) {
-      throw ValueError{concat({"'", e.op, "' is a quantum register, a classical value is needed"})};
+      throw ValueError{concat("'", e.op, "' is a quantum register, a classical value is needed")};
     }
     return memory_.read(v->wires);
   }
@@ -207,9 +206,9 @@ Value Interpreter::known(const Expr& e, const char* what) {
   Value v = evaluate(e);
   if (!v.is_known()) {
     if (!v.is_same()) {
-      fail(e.at, concat({what,
-                         " depends on a measurement: it must be known before the circuit "
-                         "runs"}));
+      fail(e.at, what,
+           " depends on a measurement: it must be known before the circuit "
+           "runs");
     }
     v.deps.clear();
     v.cells.resize(1);
@@ -219,14 +218,14 @@ Value Interpreter::known(const Expr& e, const char* what) {
 
 std::int64_t Interpreter::known_integer(const ExprPtr& e, const char* what) {
   const Value v = known(*e, what);
-  if (v.is_real() || v.is_turns()) fail(e->at, concat({what, " must be an integer"}));
+  if (v.is_real() || v.is_turns()) fail(e->at, what, " must be an integer");
   return v.cells[0].i;
 }
 
 std::int64_t Interpreter::known_size(const ExprPtr& e, const char* what) {
   const Value v = known(*e, what);
   if (v.base != Base::kInt && v.base != Base::kUint) {
-    fail(e->at, concat({what, " must be an integer"}));
+    fail(e->at, what, " must be an integer");
   }
   return v.cells[0].i;
 }
@@ -240,7 +239,7 @@ int Interpreter::width_of(const TypeName& type, int otherwise) {
     fail(type.width->at, is_value ? "a size must be at least 1" : "a size cannot be negative");
   }
   if (w > most) {
-    fail(type.width->at, concat({"a size of at most ", std::to_string(most), " is possible here"}));
+    fail(type.width->at, "a size of at most ", most, " is possible here");
   }
   return static_cast<int>(w);
 }
@@ -292,10 +291,6 @@ std::optional<Term> Interpreter::condition(const Expr& e, bool& value) {
   return Memory::term_of(guarded(e.at, [&] { return truth(evaluate(e)); }), value);
 }
 
-void Interpreter::fail(const Token& at, const std::string& problem) const {
-  fail_at(files_.of(at.text), at.offset, problem);
-}
-
 void Interpreter::fail_unknown(const Token& name, const char* what,
                                const std::vector<std::string_view>& more) {
   std::vector<std::string_view> known = memory_.names();
@@ -303,7 +298,7 @@ void Interpreter::fail_unknown(const Token& name, const char* what,
   for (const std::string_view word : {"pi", "tau", "euler"}) known.push_back(word);
   for (const std::string_view f : function_names()) known.push_back(f);
   for (const auto& [key, definition] : subroutines_) known.push_back(key);
-  fail(name, concat({"unknown ", what, " '", name.text, "'", did_you_mean(name.text, known)}));
+  fail(name, "unknown ", what, " '", name.text, "'", did_you_mean(name.text, known));
 }
 
 }  // namespace tilewave::language::qasm3

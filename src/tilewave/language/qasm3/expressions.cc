@@ -42,7 +42,7 @@ double picoseconds(std::string_view text) {
   // the exponent grows in the text, so that 0.57us is the double nearest to 570000 ps
   const std::size_t e = digits.find_first_of("eE");
   const long exponent = e == std::string::npos ? 0 : std::strtol(&digits[e + 1], nullptr, 10);
-  digits = concat({std::string_view(digits).substr(0, e), "e", std::to_string(exponent + scale)});
+  digits = concat(std::string_view(digits).substr(0, e), "e", exponent + scale);
   return read_double(digits).value;
 }
 
@@ -199,7 +199,7 @@ ExprPtr Parser::primary() {
       return e;
     }
     if (result.ec != std::errc() || result.ptr != digits.data() + digits.size()) {
-      lexer_.fail(t, concat({"'", t.text, "' is no number"}));
+      lexer_.fail(t, "'", t.text, "' is no number");
     }
     e->integer = static_cast<std::int64_t>(number);
     return e;

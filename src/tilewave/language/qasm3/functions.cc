@@ -101,8 +101,7 @@ void need_arguments(std::string_view function, std::size_t has) {
       function == "mod" || function == "pow" || function == "rotl" || function == "rotr";
   const std::size_t takes = two ? 2 : 1;
   if (has == takes) return;
-  throw ValueError{concat(
-      {"'", function, "' takes ", counted(takes, "argument"), ", not ", std::to_string(has)})};
+  throw ValueError{concat("'", function, "' takes ", counted(takes, "argument"), ", not ", has)};
 }
 
 bool is_function(std::string_view name) {

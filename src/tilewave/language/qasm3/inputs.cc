@@ -25,7 +25,7 @@ double number(const std::string& text) {
     const std::string_view what = error.what();
     const std::size_t line = std::min(what.find('\n'), what.size());
     const std::size_t place = std::min(what.find(": "), line);
-    throw ValueError{concat({"must be a number", what.substr(place, line - place)})};
+    throw ValueError{concat("must be a number", what.substr(place, line - place))};
   }
 }
 
@@ -40,7 +40,7 @@ Value row_of_bits(std::string_view text, Base base, int width) {
     ++count;
   }
   if (count != static_cast<std::uint64_t>(width)) {
-    throw ValueError{concat({"must have ", counted(static_cast<std::uint64_t>(width), "bit")})};
+    throw ValueError{concat("must have ", counted(static_cast<std::uint64_t>(width), "bit"))};
   }
   out.cells[0].i = static_cast<std::int64_t>(u);
   return out;
@@ -71,9 +71,8 @@ std::int64_t whole(const std::string& text, bool is_signed, int width) {
   }
   const std::uint64_t most = low_mask(is_signed ? width - 1 : width);
   if (is_too_long || size > most + (negative && is_signed ? 1 : 0) || (negative && !is_signed)) {
-    throw ValueError{
-        concat({"must be from ", is_signed ? "-" : "", is_signed ? std::to_string(most + 1) : "0",
-                " to ", std::to_string(most)})};
+    throw ValueError{concat("must be from ", is_signed ? "-" : "",
+                            is_signed ? std::to_string(most + 1) : "0", " to ", most)};
   }
   return static_cast<std::int64_t>(negative ? 0 - size : size);
 }
@@ -98,8 +97,8 @@ Value read_input(const std::string& text, Base base, int width, bool is_register
       out.cells[0].i = whole(text, false, width);
       return out;
     } catch (const ValueError& error) {
-      throw ValueError{concat(
-          {error.problem, ", or a row of ", counted(static_cast<std::uint64_t>(width), "bit")})};
+      throw ValueError{concat(error.problem, ", or a row of ",
+                              counted(static_cast<std::uint64_t>(width), "bit"))};
     }
   }
   if (base == Base::kBit || base == Base::kBool) {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "tilewave/base/concat.h"
 #include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
 #include "tilewave/base/units.h"
@@ -28,7 +27,7 @@ circuit::Circuit Interpreter::run(TextSource source) {
   for (const auto& [name, value] : inputs_) {
     if (!used_inputs_.count(name)) {
       throw Error(ExitCode::kInput,
-                  printable(concat({kept.name, ": the program has no input '", name, "'"})));
+                  printable(concat(kept.name, ": the program has no input '", name, "'")));
     }
   }
   const std::size_t end = circuit_.ops().size();
@@ -62,7 +61,7 @@ void Interpreter::fail_expansion(const Token& at) const {
 
 void Interpreter::note(const Token& at, const char* kind, const std::string& text) {
   if (!notes_.insert(kind).second) return;
-  circuit_.add_note(printable(concat({"line ", std::to_string(at.line), ": ", text})));
+  circuit_.add_note(printable(concat("line ", at.line, ": ", text)));
 }
 
 void Interpreter::note_lost_fraction() {
@@ -74,7 +73,7 @@ void Interpreter::need_gate_statement(const Stmt& s) const {
       s.kind == StmtKind::kEmpty || s.kind == StmtKind::kFor || s.kind == StmtKind::kIf ||
       s.kind == StmtKind::kBlock)
     return;
-  fail(s.at, concat({"'", s.at.text, "' cannot stand in a gate definition"}));
+  fail(s.at, "'", s.at.text, "' cannot stand in a gate definition");
 }
 
 Interpreter::Flow Interpreter::execute(const Stmt& s) {
@@ -234,9 +233,9 @@ void Interpreter::measure(const Token& at, const Expr& from, const Wires& to) {
     const Wires q = qubits(from);
     if (q.ids.size() != to.ids.size()) {
       if (in_a_case()) return add_trap(at.line);
-      fail(at, concat({"measure needs as many bits as qubits: ", counted(q.ids.size(), "qubit"),
-                       " into ", counted(to.ids.size(), "bit"),
-                       " (declare them with one size, or index the longer side)"}));
+      fail(at, "measure needs as many bits as qubits: ", counted(q.ids.size(), "qubit"), " into ",
+           counted(to.ids.size(), "bit"),
+           " (declare them with one size, or index the longer side)");
     }
     charge_operations(at, q.ids.size());
     guarded(at, [&] {
@@ -275,7 +274,7 @@ void Interpreter::assign(const Stmt& s) {
 
 void Interpreter::check_is_variable(const Variable& v, const Expr& target) const {
   const Expr& root = without_indices(target);
-  if (v.is_const) fail(root.at, concat({"'", root.op, "' is constant"}));
+  if (v.is_const) fail(root.at, "'", root.op, "' is constant");
 }
 
 void Interpreter::check_fits(const Expr& e, const Value& v, Base base, int width) {
@@ -291,14 +290,13 @@ void Interpreter::check_fits(const Expr& e, const Value& v, Base base, int width
   const std::string number =
       v.base == Base::kInt ? std::to_string(i) : std::to_string(static_cast<std::uint64_t>(i));
   if (base == Base::kBit) {
-    fail(e.at,
-         concat({number, " does not fit into ", counted(static_cast<std::uint64_t>(width), "bit"),
-                 ", which hold 0 to ", std::to_string(2 * half - 1)}));
+    fail(e.at, number, " does not fit into ", counted(static_cast<std::uint64_t>(width), "bit"),
+         ", which hold 0 to ", 2 * half - 1);
   }
   const std::int64_t becomes = cast(v, base, width).cells[0].i;
   note(e.at, "range",
-       concat({number, " does not fit ", base == Base::kInt ? "int[" : "uint[", size,
-               "] and becomes ", std::to_string(becomes)}));
+       concat(number, " does not fit ", base == Base::kInt ? "int[" : "uint[", size,
+              "] and becomes ", becomes));
 }
 
 // Numbers and operators alone: what the value is stands in the program.
@@ -330,8 +328,8 @@ void Interpreter::store(const Expr& target, const Value& given_value, std::uint3
         const auto n = static_cast<int>(to.ids.size());
         if (n > 64) fail(target.at, "at most 64 bits can be assigned at once");
         if (value.base == Base::kBit && value.width != n) {
-          fail(target.at, concat({"the sizes differ: ", counted(to.ids.size(), "bit"), " and ",
-                                  std::to_string(value.width)}));
+          fail(target.at, "the sizes differ: ", counted(to.ids.size(), "bit"), " and ",
+               value.width);
         }
         if (from) check_fits(*from, value, Base::kBit, n);
         memory_.write(to.ids, cast(value, Base::kBit, n), line);
@@ -366,8 +364,7 @@ void Interpreter::store(const Expr& target, const Value& given_value, std::uint3
       }
     }
     if (value.base == Base::kBit && static_cast<std::size_t>(value.width) != places.size()) {
-      fail(target.at, concat({"the sizes differ: ", counted(places.size(), "bit"), " and ",
-                              std::to_string(value.width)}));
+      fail(target.at, "the sizes differ: ", counted(places.size(), "bit"), " and ", value.width);
     }
     Value bits = raw_bits(v->value);
     const Value given = raw_bits(value);
@@ -427,7 +424,7 @@ Interpreter::Flow Interpreter::switch_statement(const Stmt& s) {
         const Value v = known(*e, "a case");
         if (v.is_real() || v.is_turns()) fail(e->at, "a case must be an integer");
         if (!labels.insert(v.cells[0].i).second) {
-          fail(e->at, concat({"the case ", std::to_string(v.cells[0].i), " stands twice"}));
+          fail(e->at, "the case ", v.cells[0].i, " stands twice");
         }
         match = binary("||", match, binary("==", subject, v));
       }
@@ -448,7 +445,7 @@ Interpreter::Flow Interpreter::switch_statement(const Stmt& s) {
 
 void Interpreter::define(const Stmt& s) {
   if (!memory_.is_global()) {
-    fail(s.at, concat({"'", s.at.text, "' stands outside of blocks"}));
+    fail(s.at, "'", s.at.text, "' stands outside of blocks");
   }
   const Definition& d = *s.definition;
   check_name(d.name, s.kind == StmtKind::kGate);
@@ -461,8 +458,7 @@ void Interpreter::define(const Stmt& s) {
   for (const auto& inner : d.body) {
     if (inner->kind != StmtKind::kCall) continue;
     if (inner->name.text == d.name.text) {
-      fail(inner->name,
-           concat({"gate '", d.name.text, "' calls itself: definitions may not be recursive"}));
+      fail(inner->name, "gate '", d.name.text, "' calls itself: definitions may not be recursive");
     }
     find_gate(inner->name);
   }

@@ -12,6 +12,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "tilewave/base/concat.h"
 #include "tilewave/language/qasm/expansion.h"
 #include "tilewave/language/qasm/source_files.h"
 #include "tilewave/language/qasm3/memory.h"
@@ -303,7 +304,10 @@ class Interpreter {
   int width_of(const TypeName& type) { return width_of(type, default_width(type.base)); }
   int width_of(const TypeName& type, int otherwise);
 
-  [[noreturn]] void fail(const Token& at, const std::string& problem) const;
+  template <class... Parts>
+  [[noreturn]] void fail(const Token& at, const Parts&... problem) const {
+    fail_at(files_.of(at.text), at.offset, concat(problem...));
+  }
   /// What f gives; a ValueError of it is an error at this place.
   template <class F>
   auto guarded(const Token& at, const F& f) const {

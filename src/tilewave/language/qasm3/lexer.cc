@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "tilewave/base/concat.h"
-
 namespace tilewave::language::qasm3 {
 namespace {
 
@@ -94,14 +92,14 @@ void Lexer::advance() {
   const std::size_t length = punctuation(cursor_);
   if (length == 0) {
     fail_at(source(), cursor_.offset(),
-            concat({"the character '", std::string_view(&c, 1), "' has no meaning here"}));
+            concat("the character '", std::string_view(&c, 1), "' has no meaning here"));
   }
   token_.kind = TokenKind::kPunctuation;
   token_.text = cursor_.take(length);
 }
 
 Token Lexer::expect(std::string_view punctuation) {
-  if (!token_.is(punctuation)) fail_expected(concat({"'", punctuation, "'"}));
+  if (!token_.is(punctuation)) fail_expected(concat("'", punctuation, "'"));
   return take();
 }
 
@@ -111,7 +109,7 @@ Token Lexer::expect_identifier(const char* what) {
 }
 
 void Lexer::fail_expected(const std::string& what) const {
-  fail_at(source(), token_.offset, concat({"expected ", what, ", found ", describe(token_)}));
+  fail_at(source(), token_.offset, concat("expected ", what, ", found ", describe(token_)));
 }
 
 }  // namespace tilewave::language::qasm3

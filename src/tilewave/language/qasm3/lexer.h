@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "tilewave/base/concat.h"
 #include "tilewave/language/text/cursor.h"
 
 namespace tilewave::language::qasm3 {
@@ -72,8 +73,9 @@ class Lexer {
   Token expect(std::string_view punctuation);
   Token expect_identifier(const char* what);
 
-  [[noreturn]] void fail(const Token& at, const std::string& problem) const {
-    fail_at(source(), at.offset, problem);
+  template <class... Parts>
+  [[noreturn]] void fail(const Token& at, const Parts&... problem) const {
+    fail_at(source(), at.offset, concat(problem...));
   }
   [[noreturn]] void fail_expected(const std::string& what) const;
 

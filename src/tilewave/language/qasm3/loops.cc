@@ -11,7 +11,6 @@
 #include <cmath>
 #include <deque>
 
-#include "tilewave/base/concat.h"
 #include "tilewave/base/error.h"
 #include "tilewave/language/qasm3/interpreter.h"
 
@@ -94,7 +93,7 @@ std::optional<Term> Interpreter::still_here(bool& never) const {
 }
 
 Interpreter::Flow Interpreter::leave(const Stmt& s) {
-  if (loops_.empty()) fail(s.at, concat({"'", s.at.text, "' stands in a loop"}));
+  if (loops_.empty()) fail(s.at, "'", s.at.text, "' stands in a loop");
   Loop& loop = loops_.back();
   if (memory_.terms().size() == loop.terms) {
     return s.kind == StmtKind::kBreak ? Flow::kBreak : Flow::kContinue;

@@ -51,10 +51,11 @@ class Parameters {
     return found;
   }
 
-  [[noreturn]] void fail(const Op& op, std::string_view problem) const {
+  template <class... Parts>
+  [[noreturn]] void fail(const Op& op, const Parts&... problem) const {
     // the jumps of loops have no line
-    const std::string line = op.line ? std::to_string(op.line) + ":" : "";
-    throw Error(ExitCode::kInput, printable(concat({file_name_, ":", line, " ", problem})));
+    const std::string line = op.line ? concat(op.line, ":") : "";
+    tilewave::fail(ExitCode::kInput, printable(concat(file_name_, ":", line, " ", problem...)));
   }
 
   // The value of a node where it is affine in the inputs.
@@ -125,9 +126,10 @@ class Parameters {
       for (const ClassicalExpr& e : circuit_.angles(op)) {
         auto angle = affine(e, static_cast<std::int32_t>(e.nodes.size()) - 1);
         if (!angle) {
-          fail(op, concat({"an angle is not a sum of inputs without values with numbers as "
-                           "coefficients ('",
-                           inputs_[0].name, "'): give inputs values"}));
+          fail(op,
+               "an angle is not a sum of inputs without values with numbers as "
+               "coefficients ('",
+               inputs_[0].name, "'): give inputs values");
         }
         angles.push_back(std::move(*angle));
       }

@@ -4,8 +4,6 @@
 
 #include "tilewave/language/qasm3/syntax.h"
 
-#include "tilewave/base/concat.h"
-
 namespace tilewave::language::qasm3 {
 namespace {
 
@@ -31,12 +29,12 @@ Base base_of(std::string_view word) {
 // Throws at a word that starts a part of the language that is not read.
 void Parser::check_is_read(const Token& word) const {
   if (contains(kPulseWords, word.text)) {
-    lexer_.fail(word, concat({"'", word.text,
-                              "' belongs to the pulse-level part of OpenQASM 3, which is not "
-                              "simulated: remove it"}));
+    lexer_.fail(word, "'", word.text,
+                "' belongs to the pulse-level part of OpenQASM 3, which is not "
+                "simulated: remove it");
   }
   if (contains(kOtherWords, word.text)) {
-    lexer_.fail(word, concat({"'", word.text, "' of OpenQASM 3 is not read"}));
+    lexer_.fail(word, "'", word.text, "' of OpenQASM 3 is not read");
   }
   if (word.text == "extern") {
     lexer_.fail(word, "an extern function is computed outside of the program: write it as a 'def'");
@@ -67,7 +65,7 @@ Block Parser::block() {
 Block Parser::body(const char* of) {
   if (lexer_.token().is('{')) return block();
   if (lexer_.token().is(';')) {
-    lexer_.fail(lexer_.token(), concat({"'", of, "' needs a statement or a block here, not ';'"}));
+    lexer_.fail(lexer_.token(), "'", of, "' needs a statement or a block here, not ';'");
   }
   Block out;
   out.push_back(std::make_shared<Stmt>(statement()));
@@ -175,7 +173,7 @@ void Parser::simple(Stmt& s, const Token& word) {
     const Token type_word = lexer_.expect_identifier("a type");
     check_is_read(type_word);
     if (base_of(type_word.text) == Base::kVoid && type_word.text != "array") {
-      lexer_.fail(type_word, concat({"expected a type, found '", type_word.text, "'"}));
+      lexer_.fail(type_word, "expected a type, found '", type_word.text, "'");
     }
     declaration(s, type_word);
   } else if (base_of(w) != Base::kVoid || w == "array") {
@@ -227,7 +225,7 @@ TypeName Parser::type(const Token& word) {
   t.base = base_of(word.text);
   if (t.base == Base::kVoid) {
     check_is_read(word);
-    lexer_.fail(word, concat({"expected a type, found '", word.text, "'"}));
+    lexer_.fail(word, "expected a type, found '", word.text, "'");
   }
   if (lexer_.token().is('[')) t.width = enclosed("[", "]");
   return t;
@@ -311,8 +309,7 @@ void Parser::gate(Stmt& s) {
   std::unordered_set<std::string_view> names;
   for (const Parameter& p : d->params) names.insert(p.name.text);
   for (const Token& q : d->qubits) {
-    if (!names.insert(q.text).second)
-      lexer_.fail(q, concat({"the name '", q.text, "' is used twice"}));
+    if (!names.insert(q.text).second) lexer_.fail(q, "the name '", q.text, "' is used twice");
   }
   d->body = block();
   s.definition = d;
@@ -388,7 +385,7 @@ void Parser::switch_statement(Stmt& s) {
       } else if (word.text == "default") {
         is_default = true;
       } else {
-        lexer_.fail(word, concat({"expected 'case' or 'default', found '", word.text, "'"}));
+        lexer_.fail(word, "expected 'case' or 'default', found '", word.text, "'");
       }
     } while (lexer_.accept(":") &&
              (lexer_.token().is_word("case") || lexer_.token().is_word("default")));

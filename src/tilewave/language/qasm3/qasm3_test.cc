@@ -7,11 +7,11 @@
 #include <cmath>
 #include <numbers>
 
+#include "oracle/random_circuit.h"
 #include "tilewave/base/error.h"
 #include "tilewave/base/philox.h"
 #include "tilewave/base/thrown_test.h"
 #include "tilewave/circuit/listing.h"
-#include "tilewave/circuit/random_circuit.h"
 #include "tilewave/language/circuit_file.h"
 #include "tilewave/language/qasm2/qasm2.h"
 

@@ -46,12 +46,10 @@ std::vector<std::int64_t> Interpreter::range(const Expr& e, std::int64_t first, 
 }
 
 std::string Interpreter::out_of_range(std::int64_t index, std::size_t size) const {
-  const std::string there =
-      size == 0 ? "are no elements"
-      : size == 1
-          ? "is 1 element"
-          : concat({"are ", std::to_string(size), " elements, 0 to ", std::to_string(size - 1)});
-  return concat({"index ", std::to_string(index), " is out of range: there ", there});
+  const std::string there = size == 0   ? "are no elements"
+                            : size == 1 ? "is 1 element"
+                                        : concat("are ", size, " elements, 0 to ", size - 1);
+  return concat("index ", index, " is out of range: there ", there);
 }
 
 std::vector<std::size_t> Interpreter::indices(const Expr& e, std::size_t size, bool& is_array) {
@@ -96,8 +94,8 @@ std::vector<std::size_t> Interpreter::indices(const Expr& e, std::size_t size, b
       if (end <= n) last = std::min(end, n - 1);
       if (end == n) {
         note(e.args[2]->at, "range",
-             concat({"this range names index ", std::to_string(n), " of ", counted(size, "element"),
-                     ", which is left out"}));
+             concat("this range names index ", n, " of ", counted(size, "element"),
+                    ", which is left out"));
       }
     }
     if (e.args[2]) add(e.args[2]->at, last), out.clear();
@@ -145,7 +143,7 @@ Interpreter::Wires Interpreter::wires(const Expr& e) {
     if (!v) fail_unknown(e.at, "register");
     if (v->kind == Variable::Kind::kValue || v->kind == Variable::Kind::kArray) {
       const char* what = v->kind == Variable::Kind::kValue ? "' is a value" : "' is an array";
-      fail(e.at, concat({"'", e.op, what, ", a register is needed"}));
+      fail(e.at, "'", e.op, what, ", a register is needed");
     }
     if (v->alias) return wires(*v->alias);
     out.ids = v->wires;

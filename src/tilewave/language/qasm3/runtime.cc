@@ -127,7 +127,7 @@ ClassicalOp op_of(std::string_view name) {
   for (const OpName& row : kOps) {
     if (row.name == name) return row.op;
   }
-  throw ValueError{concat({"'", name, "' is not computed while a circuit runs"})};
+  throw ValueError{concat("'", name, "' is not computed while a circuit runs")};
 }
 
 bool is_unsigned(const Value& v) { return type_of(v) != ClassicalType::kInt; }

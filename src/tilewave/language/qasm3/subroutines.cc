@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "tilewave/base/concat.h"
 #include "tilewave/base/units.h"
 #include "tilewave/language/qasm3/interpreter.h"
 
@@ -23,8 +22,7 @@ bool returns_inside(const Block& body, bool is_inside = false) {
 
 void Interpreter::need_arguments_of(const Token& at, const Definition& d, std::size_t has) const {
   if (has == d.params.size()) return;
-  fail(at, concat({"'", at.text, "' takes ", counted(d.params.size(), "argument"), ", not ",
-                   std::to_string(has)}));
+  fail(at, "'", at.text, "' takes ", counted(d.params.size(), "argument"), ", not ", has);
 }
 
 Value Interpreter::call_once(const Token& at, const std::vector<ExprPtr>& args) {
@@ -45,8 +43,8 @@ Value Interpreter::call_once(const Token& at, const std::vector<ExprPtr>& args) 
       const Wires w = qubits(*args[k]);
       const auto wants = static_cast<std::size_t>(width_of(p.type, 1));
       if (w.ids.size() != wants) {
-        fail(args[k]->at, concat({"'", p.name.text, "' takes ", counted(wants, "qubit"), ", not ",
-                                  std::to_string(w.ids.size())}));
+        fail(args[k]->at, "'", p.name.text, "' takes ", counted(wants, "qubit"), ", not ",
+             w.ids.size());
       }
       v.kind = Variable::Kind::kQubits;
       v.wires = w.ids;
@@ -62,7 +60,7 @@ Value Interpreter::call_once(const Token& at, const std::vector<ExprPtr>& args) 
   const std::size_t frame = memory_.push_frame();
   for (std::size_t k = 0; k < values.size(); ++k) {
     if (memory_.declared_here(d.params[k].name.text)) {
-      fail(d.params[k].name, concat({"the name '", d.params[k].name.text, "' is used twice"}));
+      fail(d.params[k].name, "the name '", d.params[k].name.text, "' is used twice");
     }
     memory_.declare(d.params[k].name.text, std::move(values[k]));
   }
@@ -85,7 +83,7 @@ Value Interpreter::call_once(const Token& at, const std::vector<ExprPtr>& args) 
   Value out = Value::integer(0);
   if (has_value) {
     if (!call_.result && call_.changes == 0) {
-      fail(d.name, concat({"'", d.name.text, "' ends without returning a value"}));
+      fail(d.name, "'", d.name.text, "' ends without returning a value");
     }
     out = call_.result ? guarded(d.name, [&] { return cast(*call_.result, d.result.base, width); })
                        : memory_.find(kReturnValue)->value;

@@ -228,8 +228,8 @@ bool fit_a_table(const Value& a, const Value& b) {
 std::optional<Value> combine(const Value& a, const Value& b,
                              const std::function<Cell(Cell, Cell)>& f, const ReachOf& reach) {
   if (!fit_a_table(a, b)) {
-    throw ValueError{concat({"this depends on more than ", std::to_string(kMaxValueBits),
-                             " measured bits, or on what a running loop changes"})};
+    throw ValueError{concat("this depends on more than ", kMaxValueBits,
+                            " measured bits, or on what a running loop changes")};
   }
   Value out;
   if (a.is_known() && b.is_known()) {
@@ -292,20 +292,20 @@ void check_times(std::string_view op, const Value& a, const Value& b) {
   const bool two = left && right && (op == "+" || op == "-" || op == "/" || is_comparison(op));
   const bool one = left != right && (op == "*" || (op == "/" && left));
   if (two || one) return;
-  throw ValueError{concat(
-      {"'", op, "' is not defined for ", left && right ? "two times" : "a time and a number"})};
+  throw ValueError{concat("'", op, "' is not defined for ",
+                          left && right ? "two times" : "a time and a number")};
 }
 
 // A known number of places must be one that the value has.
 void check_shift(std::string_view op, const Value& a, const Value& b) {
   if (b.is_real() || b.is_turns())
-    throw ValueError{concat({"'", op, "' needs an integer behind it"})};
+    throw ValueError{concat("'", op, "' needs an integer behind it")};
   if (!b.is_same()) return;
   const std::int64_t by = b.cells[0].i;
   if (is_signed(b) && by < 0) throw ValueError{"a shift by a negative number of bits"};
   if (static_cast<std::uint64_t>(by) > static_cast<std::uint64_t>(a.width)) {
-    throw ValueError{concat({"a shift by ", counted(static_cast<std::uint64_t>(by), "bit"),
-                             ": the value has ", std::to_string(a.width)})};
+    throw ValueError{concat("a shift by ", counted(static_cast<std::uint64_t>(by), "bit"),
+                            ": the value has ", a.width)};
   }
 }
 
@@ -341,7 +341,7 @@ Value binary(std::string_view op, Value a, const Value& b, const ReachOf& reach)
   if ((a.is_turns() || b.is_turns()) && !logical) return angle_binary(op, a, b, reach);
   const bool real = a.is_real() || b.is_real();
   if (real && (op == "&" || op == "|" || op == "^" || shift)) {
-    throw ValueError{concat({"'", op, "' needs bits or integers"})};
+    throw ValueError{concat("'", op, "' needs bits or integers")};
   }
   if (!fit_a_table(a, b)) return binary_expr(op, std::move(a), b);
   if (logical) {
@@ -396,15 +396,14 @@ Value cast(const Value& a, Base base, int width, const ReachOf& reach) {
                                              : "a time is no number"};
   }
   if (a.base == Base::kBit && base == Base::kBit) {
-    throw ValueError{
-        concat({"the sizes differ: ", counted(static_cast<std::uint64_t>(width), "bit"), " and ",
-                std::to_string(a.width)})};
+    throw ValueError{concat("the sizes differ: ", counted(static_cast<std::uint64_t>(width), "bit"),
+                            " and ", a.width)};
   }
   const bool to_turns = base == Base::kAngle && width > 0;
   if (a.is_turns() || to_turns) return angle_cast(a, base, width);
   if (base == Base::kAngle && a.base == Base::kBit && a.width > 1) {
-    throw ValueError{concat({"bits become an angle of as many bits: write angle[",
-                             std::to_string(a.width), "] for a part of a turn, int for a number"})};
+    throw ValueError{concat("bits become an angle of as many bits: write angle[", a.width,
+                            "] for a part of a turn, int for a number")};
   }
   if (a.is_real() && base == Base::kBit) {
     throw ValueError{"a float or an angle without a size has no bits to read"};

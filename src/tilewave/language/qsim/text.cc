@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "tilewave/base/bits.h"
@@ -82,9 +81,8 @@ class QsimParser {
     const auto count = natural(words_[0]);
     if (words_.size() > 1) fail_at(source_, words_[1].offset, "the first line is one qubit count");
     if (!count || *count == 0 || *count > kMaxQubits) {
-      fail_at(
-          source_, words_[0].offset,
-          concat({"the first line is the number of qubits, 1 to ", std::to_string(kMaxQubits)}));
+      fail_at(source_, words_[0].offset,
+              concat("the first line is the number of qubits, 1 to ", kMaxQubits));
     }
     circuit_ = circuit::Circuit(static_cast<std::uint32_t>(*count));
     times_.assign(*count, -1);
@@ -123,9 +121,9 @@ class QsimParser {
     for (const Word& w : used_) {
       std::int64_t& last = times_[*natural(w)];
       if (static_cast<std::int64_t>(*time) <= last) {
-        fail_at(source_, w.offset,
-                concat({"qubit ", w.text, " already has a gate at time ", std::to_string(last),
-                        ": times must grow"}));
+        fail_at(
+            source_, w.offset,
+            concat("qubit ", w.text, " already has a gate at time ", last, ": times must grow"));
       }
       last = static_cast<std::int64_t>(*time);
     }
@@ -137,15 +135,15 @@ class QsimParser {
 
   Qubit qubit(const Word& w) {
     const auto value = natural(w);
-    if (!value) fail_at(source_, w.offset, concat({"expected a qubit, found '", w.text, "'"}));
+    if (!value) fail_at(source_, w.offset, concat("expected a qubit, found '", w.text, "'"));
     if (*value >= circuit_.num_qubits()) {
       fail_at(source_, w.offset,
-              concat({"qubit ", w.text, " is out of range: the circuit has ",
-                      counted(circuit_.num_qubits(), "qubit")}));
+              concat("qubit ", w.text, " is out of range: the circuit has ",
+                     counted(circuit_.num_qubits(), "qubit")));
     }
     for (const Word& other : used_) {
       if (*natural(other) == *value) {
-        fail_at(source_, w.offset, concat({"qubit ", w.text, " is named twice"}));
+        fail_at(source_, w.offset, concat("qubit ", w.text, " is named twice"));
       }
     }
     used_.push_back(w);
@@ -176,9 +174,9 @@ class QsimParser {
     const auto num_params = identity2 ? 0 : static_cast<std::size_t>(info->num_params);
     if (words_.size() - next - 1 != num_qubits + num_params) {
       fail_at(source_, name.offset,
-              concat({"gate '", name.text, "' takes ", counted(num_qubits, "qubit"), " and ",
-                      counted(num_params, "parameter"), ", found ",
-                      counted(words_.size() - next - 1, "value")}));
+              concat("gate '", name.text, "' takes ", counted(num_qubits, "qubit"), " and ",
+                     counted(num_params, "parameter"), ", found ",
+                     counted(words_.size() - next - 1, "value")));
     }
     std::vector<Qubit> qubits;
     std::vector<double> params;
@@ -208,14 +206,14 @@ class QsimParser {
       if (!g.qsim.empty()) known.push_back(g.qsim.substr(0, g.qsim.find(' ')));
     }
     fail_at(source_, name.offset,
-            concat({"unknown gate '", name.text, "'", did_you_mean_gate(name.text, known)}));
+            concat("unknown gate '", name.text, "'", did_you_mean_gate(name.text, known)));
   }
 
   double number(const Word& w) const {
     const std::optional<double> value = whole_double(w.text);
-    if (!value) fail_at(source_, w.offset, concat({"expected a number, found '", w.text, "'"}));
+    if (!value) fail_at(source_, w.offset, concat("expected a number, found '", w.text, "'"));
     if (!std::isfinite(*value)) {
-      fail_at(source_, w.offset, concat({"'", w.text, "' is not a finite double"}));
+      fail_at(source_, w.offset, concat("'", w.text, "' is not a finite double"));
     }
     return *value;
   }

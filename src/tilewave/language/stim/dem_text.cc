@@ -47,8 +47,7 @@ void read_targets(StimScanner& in, DemInstruction& op) {
         (op.kind == DemKind::kDetector && t.kind != DemTarget::Kind::kDetector) ||
         (op.kind == DemKind::kLogicalObservable && t.kind != DemTarget::Kind::kObservable) ||
         op.kind == DemKind::kShiftDetectors;
-    if (wrong)
-      in.fail_at(at, std::string(kNames[static_cast<int>(op.kind)]) + " does not take this target");
+    if (wrong) in.fail_at(at, kNames[static_cast<int>(op.kind)], " does not take this target");
     const bool separator = t.kind == DemTarget::Kind::kSeparator;
     if (separator &&
         (op.targets.empty() || op.targets.back().kind == DemTarget::Kind::kSeparator)) {

@@ -77,8 +77,7 @@ Dialect parse_dialect(std::string_view name) {
     if (!all.empty()) all += rules.dialect == Dialect::kCustabilizer ? " or " : ", ";
     all += rules.name;
   }
-  throw Error(ExitCode::kUsage,
-              "'" + std::string(name) + "' is no dialect of Stim's language: use " + all);
+  fail(ExitCode::kUsage, "'", name, "' is no dialect of Stim's language: use ", all);
 }
 
 const DialectRules& dialect_rules(Dialect dialect) {

@@ -67,7 +67,7 @@ DialectRewriter::DialectRewriter(const StabilizerCircuit& circuit, const Dialect
       has_chains_(has(circuit, K::kElseCorrelatedError)),
       num_qubits_(circuit.counts().qubits),
       may_leak_(num_qubits_) {
-  if (words_.mixed()) throw Error(ExitCode::kInput, file_ + ": " + words_.mixed_message());
+  if (words_.mixed()) fail(ExitCode::kInput, file_, ": ", words_.mixed_message());
   if (!words_.deltakit.empty()) from_ = L::kDeltakit;
   if (!words_.custabilizer.empty()) from_ = L::kCustabilizer;
   scrambles_ = to.leakage == L::kCustabilizer && words_.deltakit_leaks;
@@ -164,8 +164,7 @@ void DialectRewriter::instruction(const StabilizerCircuit& c, const StabInstruct
 void DialectRewriter::refuse(const std::string& why) const {
   std::string where = file_;
   if (op_->line > 0) where += ":" + std::to_string(op_->line);
-  throw Error(ExitCode::kInput, where + ": " + name_ + " cannot be written for " +
-                                    std::string(to_.name) + ": " + why);
+  fail(ExitCode::kInput, where, ": ", name_, " cannot be written for ", to_.name, ": ", why);
 }
 
 std::string DialectRewriter::tag_beside(StabKind kind, GateId gate) const {

@@ -1,6 +1,5 @@
 #include "tilewave/language/stim/scanner.h"
 
-#include <algorithm>
 #include <charconv>
 
 #include "tilewave/base/read_double.h"
@@ -69,7 +68,7 @@ bool StimScanner::accept_word(std::string_view word) {
 }
 
 void StimScanner::expect(char c, std::string_view where) {
-  if (!accept(c)) fail(std::string("expected '") + c + "' " + std::string(where));
+  if (!accept(c)) fail("expected '", c, "' ", where);
 }
 
 std::string StimScanner::read_name() {
@@ -125,7 +124,7 @@ std::uint64_t StimScanner::read_uint(std::uint64_t max, std::string_view what) {
   std::uint64_t value = 0;
   const auto [end, error] =
       std::from_chars(text_.data() + pos_, text_.data() + text_.size(), value);
-  if (error == std::errc::invalid_argument) fail("expected " + std::string(what));
+  if (error == std::errc::invalid_argument) fail("expected ", what);
   if (error != std::errc{} || value > max) {
     fail_at(first, std::string(what) + " is too large: the largest is " + std::to_string(max));
   }
@@ -155,10 +154,6 @@ StimScanner::Repeat StimScanner::read_repeat(int depth) {
   expect('{', "after the number of repetitions");
   if (depth >= kMaxNesting) fail_at(r.brace, "blocks are nested too deeply");
   return r;
-}
-
-void StimScanner::fail_at(std::size_t position, const std::string& message) const {
-  language::fail_at(source_, std::min(position, text_.size()), message);
 }
 
 }  // namespace tilewave::language

@@ -2,12 +2,14 @@
 // for messages, spaces and comments, numbers, tags, argument lists.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "tilewave/base/concat.h"
 #include "tilewave/language/text/source.h"
 
 namespace tilewave::language {
@@ -57,8 +59,14 @@ class StimScanner {
   Repeat read_repeat(int depth);
 
   /// Throws Error(kInput): `file:line:column: message`, the line, a caret under the position.
-  [[noreturn]] void fail_at(std::size_t position, const std::string& message) const;
-  [[noreturn]] void fail(const std::string& message) const { fail_at(pos_, message); }
+  template <class... Parts>
+  [[noreturn]] void fail_at(std::size_t position, const Parts&... message) const {
+    language::fail_at(source_, std::min(position, text_.size()), concat(message...));
+  }
+  template <class... Parts>
+  [[noreturn]] void fail(const Parts&... message) const {
+    fail_at(pos_, message...);
+  }
 
  private:
   static constexpr int kMaxNesting = 1000;

@@ -84,10 +84,8 @@ std::optional<TaggedGate> tagged_gate(const circuit::StabName& name, std::string
     const bool written_so =
         r.on_products ? name.kind == StabKind::kSPP : is_gate && name.gate == GateId::kId;
     if (!written_so || !read_angles(what.substr(open + 1), r, out.args)) {
-      throw Error(ExitCode::kInput, "the tag '" + std::string(tag) +
-                                        "' names a gate in a way that tools read " +
-                                        "differently: write " + std::string(r.name) +
-                                        " with its angles in half-turns");
+      fail(ExitCode::kInput, "the tag '", tag, "' names a gate in a way that tools read ",
+           "differently: write ", r.name, " with its angles in half-turns");
     }
     return out;
   }

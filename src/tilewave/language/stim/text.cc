@@ -116,9 +116,8 @@ void read_block(StimScanner& in, StabilizerCircuit& out, int depth, std::size_t 
       targets.push_back(read_target(in));
       const StabTarget& t = targets.back();
       if (t.kind == StabTarget::Kind::kRecord && t.value > records) {
-        in.fail_at(at, "rec[-" + std::to_string(t.value) +
-                           "] looks back past the first record: only " + std::to_string(records) +
-                           (records == 1 ? " record precedes it" : " records precede it"));
+        in.fail_at(at, "rec[-", t.value, "] looks back past the first record: only ", records,
+                   records == 1 ? " record precedes it" : " records precede it");
       }
     }
     try {

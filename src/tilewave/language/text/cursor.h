@@ -134,7 +134,7 @@ std::string describe(const Token& token) {
   using Kind = decltype(token.kind);
   if (token.kind == Kind::kEnd) return "the end of the file";
   if (token.kind == Kind::kString) return "a string";
-  return concat({"'", token.text.substr(0, 40), "'"});
+  return concat("'", token.text.substr(0, 40), "'");
 }
 
 }  // namespace tilewave::language

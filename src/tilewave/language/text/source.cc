@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <new>
@@ -75,7 +74,7 @@ std::string without_middle(std::string_view text, std::size_t head, std::size_t 
   while (head > 0 && continues_character(text[head])) --head;
   std::size_t rest = text.size() - tail;
   while (rest < text.size() && continues_character(text[rest])) ++rest;
-  return concat({text.substr(0, head), "...", text.substr(rest)});
+  return concat(text.substr(0, head), "...", text.substr(rest));
 }
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -107,8 +106,7 @@ std::string place_of(const TextSource& source, std::size_t offset) {
   const auto is_start = [](char c) { return !continues_character(c); };
   const auto column = 1 + std::count_if(before.begin() + static_cast<std::ptrdiff_t>(begin),
                                         before.end(), is_start);
-  return concat({without_controls(source.name), ":", std::to_string(line), ":",
-                 std::to_string(column), ": "});
+  return concat(without_controls(source.name), ":", line, ":", column, ": ");
 }
 
 // What gates are called in other languages and in books.
@@ -125,13 +123,12 @@ constexpr std::string_view kOtherNames[][2] = {
 std::string read_text_file(const std::string& path) {
   const std::string name = without_controls(path);
   const auto fail = [&](const std::string& why) {
-    throw Error(ExitCode::kInput, concat({name, ": cannot read the file: ", why}));
+    tilewave::fail(ExitCode::kInput, name, ": cannot read the file: ", why);
   };
   const int fd = path == "-" ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) {
     const int error = errno;
-    throw Error(code_of_open(error),
-                concat({name, ": cannot read the file: ", std::strerror(error)}));
+    tilewave::fail(code_of_open(error), name, ": cannot read the file: ", std::strerror(error));
   }
   struct Closer {
     int fd;
@@ -147,9 +144,9 @@ std::string read_text_file(const std::string& path) {
       if (size > kSurelyFits && size > runtime::available_host_bytes()) throw std::bad_alloc();
       text.resize(size);
     } catch (const std::bad_alloc&) {
-      throw Error(ExitCode::kResources,
-                  concat({name, ": a text of ", in_bytes(text.empty() ? size : text.size()),
-                          " or more does not fit this machine's memory: is it the right file?"}));
+      tilewave::fail(ExitCode::kResources, name, ": a text of ",
+                     in_bytes(text.empty() ? size : text.size()),
+                     " or more does not fit this machine's memory: is it the right file?");
     }
   };
   make_room(regular ? static_cast<std::size_t>(info.st_size) + 1 : 1 << 16);
@@ -206,16 +203,16 @@ std::string gate_form(std::string_view name, std::size_t num_params, std::size_t
   };
   const std::string angles = num_params ? "(" + list("angle", num_params) + ")" : "";
   const std::string space = num_qubits ? " " : "";
-  return concat(
-      {"'", name, "' is a gate, applied as '", name, angles, space, list("q", num_qubits), ";'"});
+  return concat("'", name, "' is a gate, applied as '", name, angles, space, list("q", num_qubits),
+                ";'");
 }
 
 void fail_at(const TextSource& source, std::size_t offset, const std::string& problem,
              ExitCode code) {
   const std::string_view text = source.text;
   if (!source.unlike.empty()) {
-    throw Error(code, concat({place_of(source, offset), "this file does not start like ",
-                              source.unlike, " (its text is not shown): is it the right one?"}));
+    tilewave::fail(code, place_of(source, offset), "this file does not start like ", source.unlike,
+                   " (its text is not shown): is it the right one?");
   }
   offset = std::min(offset, text.size());
   const std::size_t before = text.substr(0, offset).rfind('\n');
@@ -235,8 +232,8 @@ void fail_at(const TextSource& source, std::size_t offset, const std::string& pr
     excerpt.pop_back();
   }
   if (last < end) excerpt += "...";
-  throw Error(code, concat({place_of(source, offset), printable(problem), "\n", excerpt, "\n",
-                            caret, "^"}));
+  tilewave::fail(code, place_of(source, offset), printable(problem), "\n", excerpt, "\n", caret,
+                 "^");
 }
 
 std::string_view without_byte_order_mark(std::string_view text) {
@@ -246,13 +243,12 @@ std::string_view without_byte_order_mark(std::string_view text) {
 
 void check_is_text(const TextSource& source) {
   if (source.text.empty()) {
-    throw Error(ExitCode::kInput, concat({without_controls(source.name), ": the file is empty"}));
+    tilewave::fail(ExitCode::kInput, without_controls(source.name), ": the file is empty");
   }
   const std::size_t nul = source.text.find('\0');
   if (nul != std::string_view::npos) {
-    throw Error(
-        ExitCode::kInput,
-        place_of(source, nul) + "a NUL byte: this is not a text file (ASCII or UTF-8 is read)");
+    tilewave::fail(ExitCode::kInput, place_of(source, nul),
+                   "a NUL byte: this is not a text file (ASCII or UTF-8 is read)");
   }
 }
 
@@ -283,14 +279,14 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
 
 std::string did_you_mean(std::string_view name, std::span<const std::string_view> candidates) {
   const std::string_view best = nearest_name(name, candidates);
-  return best.empty() || best == name ? std::string() : concat({": did you mean '", best, "'?"});
+  return best.empty() || best == name ? std::string() : concat(": did you mean '", best, "'?");
 }
 
 std::string did_you_mean_gate(std::string_view name, std::span<const std::string_view> candidates) {
   for (const auto& [other, usual] : kOtherNames) {
     if (is_same_but_for_case(name, other) &&
         std::find(candidates.begin(), candidates.end(), usual) != candidates.end()) {
-      return concat({": did you mean '", usual, "'?"});
+      return concat(": did you mean '", usual, "'?");
     }
   }
   return did_you_mean(name, candidates);

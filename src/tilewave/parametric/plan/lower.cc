@@ -73,13 +73,12 @@ class Lowering {
   }
 
  private:
-  [[noreturn]] void refuse(const Op& op, const std::string& what) const {
-    std::string where = "operation " + std::to_string(&op - circuit_.ops().data());
-    if (op.line) where += " (line " + std::to_string(op.line) + ")";
-    throw Error(ExitCode::kInput,
-                "a circuit that is compiled as a function of its parameters must "
-                "be unitary: " +
-                    where + " is " + what);
+  template <class... Parts>
+  [[noreturn]] void refuse(const Op& op, const Parts&... what) const {
+    const auto index = &op - circuit_.ops().data();
+    fail(ExitCode::kInput,
+         "a circuit that is compiled as a function of its parameters must be unitary: operation ",
+         index, op.line ? concat(" (line ", op.line, ")") : "", " is ", what...);
   }
 
   void need_unitary(const Op& op) const {
@@ -297,8 +296,7 @@ class Lowering {
   void fixed(const Op& op, const std::vector<cplx>& m) {
     const Where w = where(op);
     if (w.targets.size() > 8)
-      refuse(op, "a matrix on " + std::to_string(w.targets.size()) +
-                     " qubits, of which 8 are possible");
+      refuse(op, "a matrix on ", w.targets.size(), " qubits, of which 8 are possible");
     const bool is_diagonal = [&] {
       const std::size_t dim = std::size_t{1} << w.targets.size();
       for (std::size_t k = 0; k < m.size(); ++k) {

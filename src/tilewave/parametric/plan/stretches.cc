@@ -57,10 +57,9 @@ Stretches make_stretches(const Actions& all, int process_bits, int kept) {
     // the wires that are moved latest leave; those of the first action stay or come
     const std::uint64_t first = placed(all.actions[left.front()].moved) & ~low_mask(kept);
     if (std::popcount(first) > local - kept) {
-      throw Error(ExitCode::kInput,
-                  "a gate changes " + std::to_string(std::popcount(first)) +
-                      " qubits that have to lie in a process, which can exchange " +
-                      std::to_string(local - kept) + ": use fewer processes");
+      fail(ExitCode::kInput, "a gate changes ", std::popcount(first),
+           " qubits that have to lie in a process, which can exchange ", local - kept,
+           ": use fewer processes");
     }
     std::vector<std::size_t> next(place.size(), left.size());
     for (std::size_t j = left.size(); j-- > 0;)

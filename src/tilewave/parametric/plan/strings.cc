@@ -27,11 +27,9 @@ Strings make_strings(const std::vector<circuit::PauliSum>& observables,
   for (std::size_t m = 0; m < observables.size(); ++m) {
     for (const circuit::PauliTerm& term : observables[m]) {
       if ((term.x | term.z) & ~qubits)
-        throw Error(ExitCode::kInput, "observable " + std::to_string(m) +
-                                          " acts on a qubit that the circuit does not have");
+        fail(ExitCode::kInput, "observable ", m, " acts on a qubit that the circuit does not have");
       if (!std::isfinite(term.coefficient))
-        throw Error(ExitCode::kInput,
-                    "observable " + std::to_string(m) + ": a coefficient is not a finite number");
+        fail(ExitCode::kInput, "observable ", m, ": a coefficient is not a finite number");
       const auto key = std::pair(on_wires(term.x), on_wires(term.z));
       const auto [found, is_new] =
           known.try_emplace(key, static_cast<std::uint32_t>(out.strings.size()));

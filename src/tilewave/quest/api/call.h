@@ -35,12 +35,27 @@ auto call(const char* function, Body&& body) {
 
 /// The register behind a handle, with the program's writes to its arrays taken over.
 inline Register& use(const Qureg& qureg, const char* name = "qureg") {
-  if (!qureg.slot) fail(std::string(name) + " was never created: use createQureg");
+  if (!qureg.slot) fail(Words::kNone, name, " was never created: use createQureg");
   if (qureg.slot->generation != qureg.generation) {
-    fail(std::string(name) + " was destroyed: it cannot be used any more");
+    fail(Words::kNone, name, " was destroyed: it cannot be used any more");
   }
   Register& r = *qureg.slot->content;
   r.take_writes();
+  return r;
+}
+
+/// The same where it is a density matrix.
+inline Register& use_density(const Qureg& qureg, const char* name = "qureg") {
+  Register& r = use(qureg, name);
+  check_density(r, name);
+  return r;
+}
+
+/// The same where it is a state vector.
+inline Register& use_vector(const Qureg& qureg, const char* name = "qureg",
+                            QuestWords words = Words::kOnlyStateVectors) {
+  Register& r = use(qureg, name);
+  check_state_vector(r, name, words);
   return r;
 }
 
@@ -50,9 +65,8 @@ inline Qubit qubit(const Register& r, int q, const char* name, Role role = Role:
 }
 
 inline void check_distinct(int a, int b, const char* names,
-                           Words words = Words::kTargetsNotUnique) {
-  if (a == b)
-    fail(std::string(names) + " are both " + std::to_string(a) + ": they must differ", words);
+                           QuestWords words = Words::kTargetsNotUnique) {
+  if (a == b) fail(words, names, " are both ", a, ": they must differ");
 }
 
 inline cplx value(const ::Complex& z) { return {z.real, z.imag}; }
@@ -60,8 +74,10 @@ inline ::Complex value(cplx z) {
   return {static_cast<qreal>(z.real()), static_cast<qreal>(z.imag())};
 }
 
-template <class Matrix>  // ComplexMatrix2 or ComplexMatrix4
-std::vector<cplx> entries(const Matrix& u) {
+/// Of a ComplexMatrix2 or ComplexMatrix4, of which nothing can be wrong.
+template <class Matrix>
+std::vector<cplx> entries(const Matrix& u, int /*num_targets*/ = 0, const char* /*name*/ = "",
+                          QuestWords /*size_words*/ = Words::kNone) {
   constexpr int kDim = sizeof(u.real[0]) / sizeof(qreal);
   std::vector<cplx> m;
   m.reserve(kDim * kDim);
@@ -72,32 +88,29 @@ std::vector<cplx> entries(const Matrix& u) {
 }
 
 inline std::vector<cplx> entries(const ComplexMatrixN& u, int num_targets, const char* name,
-                                 Words size_words = Words::kMatrixSize) {
+                                 QuestWords size_words = Words::kMatrixSize) {
   if (!u.real || !u.imag) {
-    fail(std::string(name) + " was never created: use createComplexMatrixN",
-         Words::kMatrixNotCreated);
+    fail(Words::kMatrixNotCreated, name, " was never created: use createComplexMatrixN");
   }
   if (u.numQubits != num_targets) {
-    fail(std::string(name) + " is for " + std::to_string(u.numQubits) + " qubits, but " +
-             std::to_string(num_targets) + " targets are named",
-         size_words);
+    fail(size_words, name, " is for ", u.numQubits, " qubits, but ", num_targets,
+         " targets are named");
   }
   const std::size_t dim = std::size_t{1} << num_targets;
   std::vector<cplx> m;
   m.reserve(dim * dim);
   for (std::size_t i = 0; i < dim; ++i) {
-    if (!u.real[i] || !u.imag[i]) fail(std::string(name) + " has a row that is a null pointer");
+    if (!u.real[i] || !u.imag[i]) fail(Words::kNone, name, " has a row that is a null pointer");
     for (std::size_t j = 0; j < dim; ++j) m.emplace_back(u.real[i][j], u.imag[i][j]);
   }
   return m;
 }
 
 inline std::vector<cplx> entries(const SubDiagonalOp& op, int num_targets) {
-  if (!op.real || !op.imag) fail("op was never created: use createSubDiagonalOp");
+  if (!op.real || !op.imag) fail(Words::kNone, "op was never created: use createSubDiagonalOp");
   if (op.numQubits != num_targets) {
-    fail("op is for " + std::to_string(op.numQubits) + " qubits, but " +
-             std::to_string(num_targets) + " targets are named",
-         Words::kSubDiagonalSize);
+    fail(Words::kSubDiagonalSize, "op is for ", op.numQubits, " qubits, but ", num_targets,
+         " targets are named");
   }
   std::vector<cplx> d;
   for (long long k = 0; k < op.numElems; ++k) d.emplace_back(op.real[k], op.imag[k]);

@@ -19,10 +19,9 @@ void apply_kraus(Register& r, std::span<const Qubit> targets, const std::vector<
 }
 
 void one_qubit(const char* function, const Qureg& qureg, int target, double prob, double most,
-               Words words, std::vector<Matrix> (*ops)(double)) {
+               QuestWords words, std::vector<Matrix> (*ops)(double)) {
   call(function, [&] {
-    Register& r = use(qureg);
-    check_density(r, "qureg");
+    Register& r = use_density(qureg);
     const Qubit t = qubit(r, target, "targetQubit");
     check_probability(prob, most, "prob", words);
     apply_kraus(r, {&t, 1}, ops(prob));
@@ -33,8 +32,7 @@ void one_qubit(const char* function, const Qureg& qureg, int target, double prob
 void two_qubit(const char* function, const Qureg& qureg, int q1, int q2, double prob, double most,
                bool only_z) {
   call(function, [&] {
-    Register& r = use(qureg);
-    check_density(r, "qureg");
+    Register& r = use_density(qureg);
     const Qubit t[2] = {qubit(r, q1, "qubit1"), qubit(r, q2, "qubit2")};
     check_distinct(q1, q2, "qubit1 and qubit2");
     check_probability(prob, most, "prob",
@@ -46,12 +44,11 @@ void two_qubit(const char* function, const Qureg& qureg, int q1, int q2, double 
   });
 }
 
-template <class Get>
+template <class Operator>
 void kraus_map(const char* function, const Qureg& qureg, const int* targets, int num_targets,
-               const void* list, int num_ops, bool keeps_trace, Get get) {
+               const Operator* list, int num_ops, bool keeps_trace) {
   call(function, [&] {
-    Register& r = use(qureg);
-    check_density(r, "qureg");
+    Register& r = use_density(qureg);
     const auto t = check_qubits(r, targets, num_targets, 1, "targets");
     check_range(num_targets, 1, 6, "numTargets");
     check_range(num_ops, 1, 1LL << (2 * num_targets), "numOps",
@@ -60,7 +57,9 @@ void kraus_map(const char* function, const Qureg& qureg, const int* targets, int
                                    : Words::kNumKraus);
     check_pointer(list, "ops");
     std::vector<Matrix> ops;
-    for (int k = 0; k < num_ops; ++k) ops.push_back(get(k));
+    for (int k = 0; k < num_ops; ++k) {
+      ops.push_back(entries(list[k], num_targets, "an element of ops", Words::kKrausSize));
+    }
     if (keeps_trace) check_trace_preserving(r, ops);
     apply_kraus(r, t, ops);
   });
@@ -95,17 +94,15 @@ void mixTwoQubitDepolarising(Qureg qureg, int qubit1, int qubit2, qreal prob) {
 
 void mixPauli(Qureg qureg, int targetQubit, qreal probX, qreal probY, qreal probZ) {
   call(__func__, [&] {
-    Register& r = use(qureg);
-    check_density(r, "qureg");
+    Register& r = use_density(qureg);
     const Qubit t = qubit(r, targetQubit, "targetQubit");
     check_probability(probX, 1, "probX");
     check_probability(probY, 1, "probY");
     check_probability(probZ, 1, "probZ");
     const double none = 1.0 - probX - probY - probZ;
     if (std::max({probX, probY, probZ}) > none + 1e-15) {
-      fail("probX, probY and probZ leave " + std::to_string(none) +
-               " for no error: none of them may be larger than that",
-           Words::kPauliProbabilities);
+      fail(Words::kPauliProbabilities, "probX, probY and probZ leave ", std::to_string(none),
+           " for no error: none of them may be larger than that");
     }
     const circuit::PauliProbability errors[3] = {{{1}, probX}, {{2}, probY}, {{3}, probZ}};
     apply_kraus(r, {&t, 1}, circuit::pauli_channel(1, errors).kraus);
@@ -114,9 +111,8 @@ void mixPauli(Qureg qureg, int targetQubit, qreal probX, qreal probY, qreal prob
 
 void mixDensityMatrix(Qureg combineQureg, qreal prob, Qureg otherQureg) {
   call(__func__, [&] {
-    Register &r = use(combineQureg, "combineQureg"), &other = use(otherQureg, "otherQureg");
-    check_density(r, "combineQureg");
-    check_density(other, "otherQureg");
+    Register& r = use_density(combineQureg, "combineQureg");
+    Register& other = use_density(otherQureg, "otherQureg");
     check_same_size(r, other, "combineQureg and otherQureg");
     check_probability(prob, 1, "prob");
     weighted_sum(prob, other, 0, other, 1.0 - prob, r);
@@ -125,29 +121,27 @@ void mixDensityMatrix(Qureg combineQureg, qreal prob, Qureg otherQureg) {
 }
 
 void mixKrausMap(Qureg q, int target, ComplexMatrix2* ops, int n) {
-  kraus_map(__func__, q, &target, 1, ops, n, true, [&](int k) { return entries(ops[k]); });
+  kraus_map(__func__, q, &target, 1, ops, n, true);
 }
 
 void mixTwoQubitKrausMap(Qureg q, int target1, int target2, ComplexMatrix4* ops, int n) {
   const int t[2] = {target1, target2};
-  kraus_map(__func__, q, t, 2, ops, n, true, [&](int k) { return entries(ops[k]); });
+  kraus_map(__func__, q, t, 2, ops, n, true);
 }
 
 void mixMultiQubitKrausMap(Qureg q, int* targets, int count, ComplexMatrixN* ops, int n) {
-  kraus_map(__func__, q, targets, count, ops, n, true,
-            [&](int k) { return entries(ops[k], count, "an element of ops", Words::kKrausSize); });
+  kraus_map(__func__, q, targets, count, ops, n, true);
 }
 
 void mixNonTPKrausMap(Qureg q, int target, ComplexMatrix2* ops, int n) {
-  kraus_map(__func__, q, &target, 1, ops, n, false, [&](int k) { return entries(ops[k]); });
+  kraus_map(__func__, q, &target, 1, ops, n, false);
 }
 
 void mixNonTPTwoQubitKrausMap(Qureg q, int target1, int target2, ComplexMatrix4* ops, int n) {
   const int t[2] = {target1, target2};
-  kraus_map(__func__, q, t, 2, ops, n, false, [&](int k) { return entries(ops[k]); });
+  kraus_map(__func__, q, t, 2, ops, n, false);
 }
 
 void mixNonTPMultiQubitKrausMap(Qureg q, int* targets, int count, ComplexMatrixN* ops, int n) {
-  kraus_map(__func__, q, targets, count, ops, n, false,
-            [&](int k) { return entries(ops[k], count, "an element of ops", Words::kKrausSize); });
+  kraus_map(__func__, q, targets, count, ops, n, false);
 }

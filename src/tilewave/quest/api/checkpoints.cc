@@ -11,7 +11,7 @@ using tilewave::simulate::SavedRegister;
 namespace {
 
 std::string folder_of(const char* folder) {
-  if (!folder || !*folder) fail("the name of the folder is missing");
+  if (!folder || !*folder) fail(Words::kNone, "the name of the folder is missing");
   return folder;
 }
 
@@ -36,12 +36,12 @@ void tilewave_loadQureg(Qureg qureg, const char* folder) {
     const auto real_bytes = tilewave::amplitude_bytes(info.precision) / 2;
     if (static_cast<int>(info.num_qubits) != r.num_qubits() || info.is_density != r.is_density() ||
         real_bytes != sizeof(qreal)) {
-      fail(name + " holds a " + (info.is_density ? "density matrix" : "state vector") + " of " +
-           std::to_string(info.num_qubits) + " qubits with " + std::to_string(real_bytes) +
+      fail(Words::kNone, name, " holds a ", info.is_density ? "density matrix" : "state vector",
+           " of ", info.num_qubits, " qubits with ", real_bytes,
            " bytes a real number, the register is another one");
     }
     if (!info.kept.empty()) {
-      fail(name +
+      fail(Words::kNone, name,
            " holds some qubits of a circuit's state, which Python's State kept: give that "
            "state initial_state, or save a state whose circuit touches every qubit");
     }

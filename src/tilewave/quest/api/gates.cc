@@ -36,6 +36,18 @@ void controlled_gate(const char* function, const Qureg& qureg, GateId gate, int 
   });
 }
 
+// A gate of the table on two qubits, whose names are `name` and their number, 1 or 2.
+void pair_gate(const char* function, const Qureg& qureg, GateId gate, int a, int b,
+               const std::string& name) {
+  call(function, [&] {
+    Register& r = use(qureg);
+    const std::string first = name + "1", second = name + "2";
+    const Qubit both[2] = {qubit(r, a, first.c_str()), qubit(r, b, second.c_str())};
+    check_distinct(a, b, (first + " and " + second).c_str());
+    r.gate(gate, {}, both);
+  });
+}
+
 // e^{i angle} where all qubits are 1: a phase on the last under the others.
 void apply_phase(Register& r, std::span<const Qubit> all, double angle) {
   const bool is_flip = angle == std::numbers::pi;
@@ -66,7 +78,7 @@ std::vector<cplx> axis_rotation(double angle, const Vector& axis) {
   check_finite(angle, "angle");
   const double x = axis.x, y = axis.y, z = axis.z, size = std::sqrt(x * x + y * y + z * z);
   check_finite(size, "the length of axis");
-  if (!(size > 0)) fail("axis is the zero vector: it must have a direction", Words::kZeroAxis);
+  if (!(size > 0)) fail(Words::kZeroAxis, "axis is the zero vector: it must have a direction");
   const double c = std::cos(angle / 2), s = std::sin(angle / 2) / size;
   return {cplx(c, -s * z), cplx(-s * y, -s * x), cplx(s * y, -s * x), cplx(c, s * z)};
 }
@@ -200,23 +212,8 @@ void multiStateControlledUnitary(Qureg q, int* c, int* state, int n, int t, Comp
   if (c && state) matrix_gate(__func__, q, c, n, state, t, checked(u));
 }
 
-void swapGate(Qureg qureg, int a, int b) {
-  call(__func__, [&] {
-    Register& r = use(qureg);
-    const Qubit both[2] = {qubit(r, a, "qubit1"), qubit(r, b, "qubit2")};
-    check_distinct(a, b, "qubit1 and qubit2");
-    r.gate(GateId::kSwap, {}, both);
-  });
-}
-
-void sqrtSwapGate(Qureg qureg, int a, int b) {
-  call(__func__, [&] {
-    Register& r = use(qureg);
-    const Qubit both[2] = {qubit(r, a, "qb1"), qubit(r, b, "qb2")};
-    check_distinct(a, b, "qb1 and qb2");
-    r.gate(GateId::kSqrtSwap, {}, both);
-  });
-}
+void swapGate(Qureg q, int a, int b) { pair_gate(__func__, q, GateId::kSwap, a, b, "qubit"); }
+void sqrtSwapGate(Qureg q, int a, int b) { pair_gate(__func__, q, GateId::kSqrtSwap, a, b, "qb"); }
 
 void multiQubitNot(Qureg qureg, int* targs, int numTargs) {
   call(__func__, [&] {

@@ -8,7 +8,7 @@ namespace tilewave::quest {
 
 inline circuit::PauliSum pauli_sum(const pauliOpType* codes, const qreal* coefficients,
                                    int num_terms, int num_qubits,
-                                   Words count_words = Words::kNumSumTerms) {
+                                   QuestWords count_words = Words::kNumSumTerms) {
   check_range(num_terms, 1, 1 << 30, "numSumTerms", count_words);
   check_pointer(codes, "the array of Pauli codes");
   for (std::ptrdiff_t k = 0; k < static_cast<std::ptrdiff_t>(num_terms) * num_qubits; ++k)
@@ -31,9 +31,8 @@ inline circuit::PauliSum pauli_sum(const PauliHamil& h) {
 /// The same for a register that must have as many qubits.
 inline circuit::PauliSum pauli_sum(const PauliHamil& h, const Register& r) {
   if (h.numQubits != r.num_qubits()) {
-    fail("hamil is for " + std::to_string(h.numQubits) + " qubits, but the register has " +
-             std::to_string(r.num_qubits()),
-         Words::kHamilRegister);
+    fail(Words::kHamilRegister, "hamil is for ", h.numQubits, " qubits, but the register has ",
+         r.num_qubits());
   }
   return pauli_sum(h);
 }

@@ -57,8 +57,8 @@ void initClassicalState(Qureg qureg, long long int stateInd) {
 
 void initPureState(Qureg qureg, Qureg pure) {
   call(__func__, [&] {
-    Register &r = use(qureg), &p = use(pure, "pure");
-    check_state_vector(p, "pure", Words::kSecondNotStateVector);
+    Register& r = use(qureg);
+    Register& p = use_vector(pure, "pure", Words::kSecondNotStateVector);
     check_same_size(r, p, "qureg and pure");
     if (&r == &p) return;
     if (r.is_density()) {
@@ -97,8 +97,7 @@ void initStateFromAmps(Qureg qureg, qreal* reals, qreal* imags) {
 void setAmps(Qureg qureg, long long int startInd, qreal* reals, qreal* imags,
              long long int numAmps) {
   call(__func__, [&] {
-    Register& r = use(qureg);
-    check_state_vector(r, "qureg");
+    Register& r = use_vector(qureg);
     check_pointer(reals, "reals");
     check_pointer(imags, "imags");
     const auto all = static_cast<long long>(r.num_amplitudes());
@@ -111,8 +110,7 @@ void setAmps(Qureg qureg, long long int startInd, qreal* reals, qreal* imags,
 void setDensityAmps(Qureg qureg, long long int startRow, long long int startCol, qreal* reals,
                     qreal* imags, long long int numAmps) {
   call(__func__, [&] {
-    Register& r = use(qureg);
-    check_density(r, "qureg");
+    Register& r = use_density(qureg);
     check_pointer(reals, "reals");
     check_pointer(imags, "imags");
     const auto rows = static_cast<long long>(r.dimension());
@@ -126,8 +124,7 @@ void setDensityAmps(Qureg qureg, long long int startRow, long long int startCol,
 
 void setQuregToPauliHamil(Qureg qureg, PauliHamil hamil) {
   call(__func__, [&] {
-    Register& r = use(qureg);
-    check_density(r, "qureg");
+    Register& r = use_density(qureg);
     set_to_sum(r, pauli_sum(hamil, r));
     r.log().comment("the state is set to the matrix of a Hamiltonian here");
   });
@@ -149,10 +146,9 @@ void setWeightedQureg(::Complex fac1, Qureg qureg1, ::Complex fac2, Qureg qureg2
   call(__func__, [&] {
     Register &a = use(qureg1, "qureg1"), &b = use(qureg2, "qureg2"), &o = use(out, "out");
     if (a.is_density() != b.is_density() || a.is_density() != o.is_density()) {
-      fail(
-          "qureg1, qureg2 and out are of different kinds: all must be state vectors, or all "
-          "density matrices",
-          Words::kDifferentTypes);
+      fail(Words::kDifferentTypes,
+           "qureg1, qureg2 and out are of different kinds: all must be state vectors, or all "
+           "density matrices");
     }
     check_same_size(a, b, "qureg1 and qureg2");
     check_same_size(a, o, "qureg1 and out");

@@ -19,16 +19,16 @@ struct Qubits {
 
 constexpr Qubits kNoControls = {nullptr, 0, 0, "controls"};
 
-template <class Entries>
+template <class Matrix>
 void apply(const char* function, const Qureg& qureg, Qubits controls, Qubits targets, As as,
-           Entries get) {
+           const Matrix& u, const char* name = "u") {
   call(function, [&] {
     Register& r = use(qureg);
     const auto c = check_qubits(r, controls.list, controls.count, controls.least, controls.name,
                                 Role::kControl);
     const auto t = check_qubits(r, targets.list, targets.count, 1, targets.name);
     check_disjoint(c, t);
-    std::vector<cplx> m = get();
+    std::vector<cplx> m = entries(u, targets.count, name);
     if (as == As::kUnitary) check_unitary(r, m, "u");
     r.matrix({c}, t, std::move(m), sides_of(as));
   });
@@ -63,8 +63,8 @@ void diagonal(const char* function, const Qureg& qureg, const int* targets, int 
     const auto t = check_qubits(r, targets, count, 1, "targets");
     for (std::size_t k = 0; as == As::kUnitary && k < d.size(); ++k) {
       if (!(std::abs(std::abs(d[k]) - 1) <= tolerance(r))) {
-        fail("op is not unitary: element " + std::to_string(k) + " does not have absolute value 1",
-             Words::kDiagonalNotUnitary);
+        fail(Words::kDiagonalNotUnitary, "op is not unitary: element ", k,
+             " does not have absolute value 1");
       }
     }
     apply_diagonal(r, t, d, sides_of(as));
@@ -75,66 +75,54 @@ void diagonal(const char* function, const Qureg& qureg, const int* targets, int 
 
 void twoQubitUnitary(Qureg q, int t1, int t2, ComplexMatrix4 u) {
   const int t[2] = {t1, t2};
-  apply(__func__, q, kNoControls, {t, 2, 1, "the target qubits"}, As::kUnitary,
-        [&] { return entries(u); });
+  apply(__func__, q, kNoControls, {t, 2, 1, "the target qubits"}, As::kUnitary, u);
 }
 
 void controlledTwoQubitUnitary(Qureg q, int c, int t1, int t2, ComplexMatrix4 u) {
   const int t[2] = {t1, t2};
-  apply(__func__, q, {&c, 1, 1, "controlQubit"}, {t, 2, 1, "the target qubits"}, As::kUnitary,
-        [&] { return entries(u); });
+  apply(__func__, q, {&c, 1, 1, "controlQubit"}, {t, 2, 1, "the target qubits"}, As::kUnitary, u);
 }
 
 void multiControlledTwoQubitUnitary(Qureg q, int* c, int n, int t1, int t2, ComplexMatrix4 u) {
   const int t[2] = {t1, t2};
-  apply(__func__, q, {c, n, 1, "controlQubits"}, {t, 2, 1, "the target qubits"}, As::kUnitary,
-        [&] { return entries(u); });
+  apply(__func__, q, {c, n, 1, "controlQubits"}, {t, 2, 1, "the target qubits"}, As::kUnitary, u);
 }
 
 void multiQubitUnitary(Qureg q, int* t, int n, ComplexMatrixN u) {
-  apply(__func__, q, kNoControls, {t, n, 1, "targs"}, As::kUnitary,
-        [&] { return entries(u, n, "u"); });
+  apply(__func__, q, kNoControls, {t, n, 1, "targs"}, As::kUnitary, u);
 }
 
 void controlledMultiQubitUnitary(Qureg q, int c, int* t, int n, ComplexMatrixN u) {
-  apply(__func__, q, {&c, 1, 1, "ctrl"}, {t, n, 1, "targs"}, As::kUnitary,
-        [&] { return entries(u, n, "u"); });
+  apply(__func__, q, {&c, 1, 1, "ctrl"}, {t, n, 1, "targs"}, As::kUnitary, u);
 }
 
 void multiControlledMultiQubitUnitary(Qureg q, int* c, int m, int* t, int n, ComplexMatrixN u) {
-  apply(__func__, q, {c, m, 1, "ctrls"}, {t, n, 1, "targs"}, As::kUnitary,
-        [&] { return entries(u, n, "u"); });
+  apply(__func__, q, {c, m, 1, "ctrls"}, {t, n, 1, "targs"}, As::kUnitary, u);
 }
 
 void applyMatrix2(Qureg q, int t, ComplexMatrix2 u) {
-  apply(__func__, q, kNoControls, {&t, 1, 1, "targetQubit"}, As::kMatrix,
-        [&] { return entries(u); });
+  apply(__func__, q, kNoControls, {&t, 1, 1, "targetQubit"}, As::kMatrix, u);
 }
 
 void applyMatrix4(Qureg q, int t1, int t2, ComplexMatrix4 u) {
   const int t[2] = {t1, t2};
-  apply(__func__, q, kNoControls, {t, 2, 1, "the target qubits"}, As::kMatrix,
-        [&] { return entries(u); });
+  apply(__func__, q, kNoControls, {t, 2, 1, "the target qubits"}, As::kMatrix, u);
 }
 
 void applyMatrixN(Qureg q, int* t, int n, ComplexMatrixN u) {
-  apply(__func__, q, kNoControls, {t, n, 1, "targs"}, As::kMatrix,
-        [&] { return entries(u, n, "u"); });
+  apply(__func__, q, kNoControls, {t, n, 1, "targs"}, As::kMatrix, u);
 }
 
 void applyMultiControlledMatrixN(Qureg q, int* c, int m, int* t, int n, ComplexMatrixN u) {
-  apply(__func__, q, {c, m, 1, "ctrls"}, {t, n, 1, "targs"}, As::kMatrix,
-        [&] { return entries(u, n, "u"); });
+  apply(__func__, q, {c, m, 1, "ctrls"}, {t, n, 1, "targs"}, As::kMatrix, u);
 }
 
 void applyGateMatrixN(Qureg q, int* t, int n, ComplexMatrixN u) {
-  apply(__func__, q, kNoControls, {t, n, 1, "targs"}, As::kGate,
-        [&] { return entries(u, n, "u"); });
+  apply(__func__, q, kNoControls, {t, n, 1, "targs"}, As::kGate, u);
 }
 
 void applyMultiControlledGateMatrixN(Qureg q, int* c, int m, int* t, int n, ComplexMatrixN u) {
-  apply(__func__, q, {c, m, 1, "ctrls"}, {t, n, 1, "targs"}, As::kGate,
-        [&] { return entries(u, n, "m"); });
+  apply(__func__, q, {c, m, 1, "ctrls"}, {t, n, 1, "targs"}, As::kGate, u, "m");
 }
 
 void diagonalUnitary(Qureg q, int* t, int n, SubDiagonalOp op) {

@@ -11,8 +11,7 @@ using tilewave::cplx;
 namespace {
 
 cplx amplitude(const Qureg& qureg, long long index) {
-  Register& r = use(qureg);
-  check_state_vector(r, "qureg");
+  Register& r = use_vector(qureg);
   check_range(index, 0, static_cast<long long>(r.num_amplitudes()) - 1, "index",
               Words::kAmplitudeIndex);
   return r.amplitude(static_cast<std::uint64_t>(index));
@@ -59,8 +58,7 @@ qreal getProbAmp(Qureg qureg, long long int index) {
 
 ::Complex getDensityAmp(Qureg qureg, long long int row, long long int col) {
   return call(__func__, [&] {
-    Register& r = use(qureg);
-    check_density(r, "qureg");
+    Register& r = use_density(qureg);
     const auto last = static_cast<long long>(r.dimension()) - 1;
     check_range(row, 0, last, "row", Words::kAmplitudeIndex);
     check_range(col, 0, last, "col", Words::kAmplitudeIndex);
@@ -98,9 +96,8 @@ qreal collapseToOutcome(Qureg qureg, int measureQubit, int outcome) {
     check_outcome(outcome);
     const double p = r.probability(q, outcome);
     if (!(p > REAL_EPS)) {
-      fail("outcome " + std::to_string(outcome) + " of qubit " + std::to_string(measureQubit) +
-               " has probability zero: the state cannot collapse to it",
-           Words::kZeroProbability);
+      fail(Words::kZeroProbability, "outcome ", outcome, " of qubit ", measureQubit,
+           " has probability zero: the state cannot collapse to it");
     }
     project(r, q, outcome, p);
     r.log().comment("qubit " + std::to_string(q) + " is projected on " + std::to_string(outcome));
@@ -123,9 +120,7 @@ int measureWithStats(Qureg qureg, int measureQubit, qreal* outcomeProb) {
 
 ::Complex calcInnerProduct(Qureg bra, Qureg ket) {
   return call(__func__, [&] {
-    Register &a = use(bra, "bra"), &b = use(ket, "ket");
-    check_state_vector(a, "bra");
-    check_state_vector(b, "ket");
+    Register &a = use_vector(bra, "bra"), &b = use_vector(ket, "ket");
     check_same_size(a, b, "bra and ket");
     return value(inner_product(a, b));
   });
@@ -133,9 +128,7 @@ int measureWithStats(Qureg qureg, int measureQubit, qreal* outcomeProb) {
 
 qreal calcDensityInnerProduct(Qureg rho1, Qureg rho2) {
   return call(__func__, [&] {
-    Register &a = use(rho1, "rho1"), &b = use(rho2, "rho2");
-    check_density(a, "rho1");
-    check_density(b, "rho2");
+    Register &a = use_density(rho1, "rho1"), &b = use_density(rho2, "rho2");
     check_same_size(a, b, "rho1 and rho2");
     return static_cast<qreal>(inner_product(a, b).real());
   });
@@ -143,16 +136,15 @@ qreal calcDensityInnerProduct(Qureg rho1, Qureg rho2) {
 
 qreal calcPurity(Qureg qureg) {
   return call(__func__, [&] {
-    Register& r = use(qureg);
-    check_density(r, "qureg");
+    Register& r = use_density(qureg);
     return static_cast<qreal>(r.norm());
   });
 }
 
 qreal calcFidelity(Qureg qureg, Qureg pureState) {
   return call(__func__, [&] {
-    Register &r = use(qureg), &pure = use(pureState, "pureState");
-    check_state_vector(pure, "pureState", Words::kSecondNotStateVector);
+    Register& r = use(qureg);
+    Register& pure = use_vector(pureState, "pureState", Words::kSecondNotStateVector);
     check_same_size(r, pure, "qureg and pureState");
     return static_cast<qreal>(r.is_density() ? mixed_fidelity(r, pure)
                                              : std::norm(inner_product(r, pure)));
@@ -161,9 +153,7 @@ qreal calcFidelity(Qureg qureg, Qureg pureState) {
 
 qreal calcHilbertSchmidtDistance(Qureg a, Qureg b) {
   return call(__func__, [&] {
-    Register &first = use(a, "a"), &second = use(b, "b");
-    check_density(first, "a");
-    check_density(second, "b");
+    Register &first = use_density(a, "a"), &second = use_density(b, "b");
     check_same_size(first, second, "a and b");
     return static_cast<qreal>(distance(first, second));
   });

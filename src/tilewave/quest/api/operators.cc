@@ -36,9 +36,8 @@ void check_fits(const DiagonalOp& op, const Register& r) {
   check_pointer(op.real, "op.real", Words::kDiagonalNotCreated);
   check_pointer(op.imag, "op.imag", Words::kDiagonalNotCreated);
   if (op.numQubits != r.num_qubits()) {
-    fail("op is for " + std::to_string(op.numQubits) + " qubits, but the register has " +
-             std::to_string(r.num_qubits()),
-         Words::kDiagonalRegister);
+    fail(Words::kDiagonalRegister, "op is for ", op.numQubits, " qubits, but the register has ",
+         r.num_qubits());
   }
 }
 
@@ -142,8 +141,7 @@ void applyTrotterCircuit(Qureg qureg, PauliHamil hamil, qreal time, int order, i
     check_finite(time, "time");
     check_range(reps, 1, 1 << 30, "reps", Words::kTrotterRepetitions);
     if (order != 1 && (order < 2 || order % 2)) {
-      fail("order is " + std::to_string(order) + ": it must be 1 or an even number",
-           Words::kTrotterOrder);
+      fail(Words::kTrotterOrder, "order is ", order, ": it must be 1 or an even number");
     }
     apply_product_formula(r, sum, time, order, reps);
   });

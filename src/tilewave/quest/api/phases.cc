@@ -114,17 +114,16 @@ void polynomial(const char* function, const Qureg& qureg, const int* qubits, con
           return false;
         };
         if (e < 0 && !excused(0)) {
-          fail("an exponent is negative, which diverges at 0: give the phase at 0 as an override",
-               num_regs == 1 ? Words::kNegativeExponent : Words::kNegativeExponentOfSeveral);
+          fail(num_regs == 1 ? Words::kNegativeExponent : Words::kNegativeExponentOfSeveral,
+               "an exponent is negative, which diverges at 0: give the phase at 0 as an override");
         }
         if (!whole && encoding == TWOS_COMPLEMENT) {
           const long long half = 1LL << (sizes[reg] - 1);
           for (long long x = -half; x < 0; ++x) {
             if (!excused(x)) {
-              fail(
-                  "an exponent is a fraction, which has no real value at negative numbers: give "
-                  "their phases as overrides or use UNSIGNED",
-                  num_regs == 1 ? Words::kFractionalExponent : Words::kFractionalExponentOfSeveral);
+              fail(num_regs == 1 ? Words::kFractionalExponent : Words::kFractionalExponentOfSeveral,
+                   "an exponent is a fraction, which has no real value at negative numbers: give "
+                   "their phases as overrides or use UNSIGNED");
             }
           }
         }
@@ -174,9 +173,8 @@ NamedForm form_of(phaseFunc f) {
                                   {Base::kDistance, true, true, Shifts::kWeighted}};
   const auto number = static_cast<unsigned>(f);
   if (number < std::size(kForms)) return kForms[number];
-  fail("functionNameCode is " + std::to_string(static_cast<int>(f)) +
-           ": it must be from 0 to 14 (enum phaseFunc)",
-       Words::kPhaseFunction);
+  fail(Words::kPhaseFunction, "functionNameCode is ", static_cast<int>(f),
+       ": it must be from 0 to 14 (enum phaseFunc)");
 }
 
 PhaseFunction named_function(const NamedForm& form, int num_regs, const qreal* p) {
@@ -205,13 +203,11 @@ void named(const char* function, const Qureg& qureg, const int* qubits, const in
     const NamedForm form = form_of(f);
     const int wanted = form.num_parameters(num_regs);
     if (form.base == PhaseFunction::Base::kDistance && num_regs % 2) {
-      fail("numRegs is " + std::to_string(num_regs) + ": a distance needs an even number",
-           Words::kOddDistance);
+      fail(Words::kOddDistance, "numRegs is ", num_regs, ": a distance needs an even number");
     }
     if (num_params != wanted) {
-      fail("numParams is " + std::to_string(num_params) + ": this phase function takes " +
-               std::to_string(wanted),
-           Words::kNumPhaseParameters);
+      fail(Words::kNumPhaseParameters, "numParams is ", num_params, ": this phase function takes ",
+           wanted);
     }
     if (wanted) check_pointer(params, "params");
     apply(r, regs, named_function(form, num_regs, params), o);

@@ -176,8 +176,7 @@ int getNumQubits(Qureg qureg) {
 
 long long int getNumAmps(Qureg qureg) {
   return call(__func__, [&] {
-    Register& r = use(qureg);
-    check_state_vector(r, "qureg");
+    Register& r = use_vector(qureg);
     return static_cast<long long>(r.num_amplitudes());
   });
 }

@@ -32,8 +32,8 @@ void write_file(const std::string& name, F write) {
     file.commit();
   } catch (const tilewave::Error& e) {
     if (e.code() != tilewave::ExitCode::kResources) throw;
-    if (created) fail("file " + name + " was not written whole");
-    fail("file " + name + " cannot be written: check its folder", Words::kFile);
+    if (created) fail(Words::kNone, "file ", name, " was not written whole");
+    fail(Words::kFile, "file ", name, " cannot be written: check its folder");
   }
 }
 
@@ -65,9 +65,8 @@ void reportStateToScreen(Qureg qureg, QuESTEnv, int reportRank) {
   call(__func__, [&] {
     Register& r = use(qureg);
     if (r.num_state_qubits() > 5) {
-      fail("qureg has " + std::to_string(r.num_state_qubits()) +
-               " qubits in its state: only up to 5 are printed, use reportState for a file",
-           Words::kTooBigToPrint);
+      fail(Words::kTooBigToPrint, "qureg has ", r.num_state_qubits(),
+           " qubits in its state: only up to 5 are printed, use reportState for a file");
     }
     const std::vector<cplx> all = r.all_amplitudes();
     if (!is_root()) return;

@@ -69,7 +69,7 @@ DiagonalOp make_diagonal(int num_qubits, const QuESTEnv& env) {
 PauliHamil read_hamil(const char* name) {
   check_pointer(name, "fn");
   std::ifstream file(name);
-  if (!file) fail(std::string("file ") + name + " cannot be read: check its name", Words::kFile);
+  if (!file) fail(Words::kFile, "file ", name, " cannot be read: check its name");
   std::vector<double> coefficients;
   std::vector<int> codes;
   std::size_t num_qubits = 0;
@@ -78,33 +78,31 @@ PauliHamil read_hamil(const char* name) {
     std::istringstream words(line);
     std::string word;
     if (!(words >> word)) continue;
-    const auto bad = [&](const std::string& what, Words kind) {
-      fail(std::string("file ") + name + ", line " + std::to_string(number) + ": " + what, kind);
+    const auto bad = [&](QuestWords kind, const auto&... what) {
+      fail(kind, "file ", name, ", line ", number, ": ", what...);
     };
     const std::optional<double> coefficient = tilewave::whole_double(word);
     if (!coefficient)
-      bad("'" + word + "' is no coefficient: write a number, then codes 0 1 2 3",
-          Words::kHamilFileCoefficient);
+      bad(Words::kHamilFileCoefficient, "'", word,
+          "' is no coefficient: write a number, then codes 0 1 2 3");
     coefficients.push_back(coefficient.value_or(0));
     std::size_t count = 0;
     while (words >> word) {
       if (word.size() != 1 || word[0] < '0' || word[0] > '3') {
         const bool is_number = word.find_first_not_of("0123456789-") == std::string::npos;
-        bad("'" + word + "' is no Pauli code: use 0 1 2 3 for I X Y Z",
-            is_number ? Words::kHamilFileCodeRange : Words::kHamilFileCode);
+        bad(is_number ? Words::kHamilFileCodeRange : Words::kHamilFileCode, "'", word,
+            "' is no Pauli code: use 0 1 2 3 for I X Y Z");
       }
       codes.push_back(word[0] - '0');
       ++count;
     }
-    if (count == 0) bad("no Pauli codes stand after the coefficient", Words::kHamilFileSize);
+    if (count == 0) bad(Words::kHamilFileSize, "no Pauli codes stand after the coefficient");
     if (num_qubits == 0) num_qubits = count;
     if (count != num_qubits) {
-      bad(std::to_string(count) + " codes, but the first line has " + std::to_string(num_qubits),
-          Words::kHamilFileCode);
+      bad(Words::kHamilFileCode, count, " codes, but the first line has ", num_qubits);
     }
   }
-  if (coefficients.empty())
-    fail(std::string("file ") + name + " has no terms", Words::kHamilFileSize);
+  if (coefficients.empty()) fail(Words::kHamilFileSize, "file ", name, " has no terms");
   PauliHamil h = make_hamil(static_cast<int>(num_qubits), static_cast<int>(coefficients.size()));
   for (std::size_t k = 0; k < coefficients.size(); ++k) {
     h.termCoeffs[k] = static_cast<qreal>(coefficients[k]);
@@ -117,13 +115,12 @@ PauliHamil read_hamil(const char* name) {
 void fill_diagonal(const DiagonalOp& op, const PauliHamil& hamil) {
   const tilewave::circuit::PauliSum sum = pauli_sum(hamil);
   if (hamil.numQubits != op.numQubits) {
-    fail("op and hamil have " + std::to_string(op.numQubits) + " and " +
-             std::to_string(hamil.numQubits) + " qubits: they must have equally many",
-         Words::kHamilDiagonalSize);
+    fail(Words::kHamilDiagonalSize, "op and hamil have ", op.numQubits, " and ", hamil.numQubits,
+         " qubits: they must have equally many");
   }
   for (const auto& term : sum) {
     if (term.x)
-      fail("hamil has an X or a Y: only sums of I and Z are diagonal", Words::kHamilNotDiagonal);
+      fail(Words::kHamilNotDiagonal, "hamil has an X or a Y: only sums of I and Z are diagonal");
   }
   for (long long k = 0; k < op.numElemsPerChunk; ++k) {
     const auto index = static_cast<std::uint64_t>(k + op.chunkId * op.numElemsPerChunk);

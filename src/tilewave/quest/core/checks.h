@@ -12,14 +12,18 @@
 
 namespace tilewave::quest {
 
-[[noreturn]] void fail(const std::string& message, Words words = Words::kNone);
+/// Throws what is made of the parts, or where the environment asks for it `words`.
+template <class... Parts>
+[[noreturn]] void fail(QuestWords words, const Parts&... parts) {
+  throw InvalidCall(concat(parts...), words);
+}
 
 /// What a qubit is named as: QuEST has other words for each.
 enum class Role : std::uint8_t { kQubit, kTarget, kControl };
 
-void check_pointer(const void* pointer, const char* name, Words words = Words::kNone);
+void check_pointer(const void* pointer, const char* name, QuestWords words = Words::kNone);
 void check_range(long long value, long long first, long long last, const char* name,
-                 Words words = Words::kNone);
+                 QuestWords words = Words::kNone);
 /// The number of qubits of something new.
 void check_new_qubits(int num_qubits, int most);
 /// Every rank of the environment, and of the run, has at least one of `count` elements.
@@ -29,12 +33,13 @@ void check_outcome(int outcome);
 void check_finite(double value, const char* name);
 void check_density(const Register& r, const char* name);
 void check_state_vector(const Register& r, const char* name,
-                        Words words = Words::kOnlyStateVectors);
+                        QuestWords words = Words::kOnlyStateVectors);
 /// Two state vectors, or two density matrices.
 void check_same_kind(const Register& a, const Register& b, const char* what);
 void check_same_size(const Register& a, const Register& b, const char* what);
 /// `words`: where it is a probability, but above `most`.
-void check_probability(double p, double most, const char* name, Words words = Words::kProbability);
+void check_probability(double p, double most, const char* name,
+                       QuestWords words = Words::kProbability);
 /// A list of distinct qubits, copied; `least` 0 allows an empty one.
 std::vector<Qubit> check_qubits(const Register& r, const int* qubits, int count, int least,
                                 const char* name, Role role = Role::kTarget);
@@ -42,7 +47,7 @@ void check_disjoint(std::span<const Qubit> a, std::span<const Qubit> b);
 /// Tolerance 1e-10 in double precision, 1e-4 in single.
 double tolerance(const Register& r);
 void check_unitary(const Register& r, std::span<const cplx> m, const char* name,
-                   Words words = Words::kMatrixNotUnitary);
+                   QuestWords words = Words::kMatrixNotUnitary);
 /// The sum of K^dagger K is the identity.
 void check_trace_preserving(const Register& r, const std::vector<std::vector<cplx>>& ops);
 

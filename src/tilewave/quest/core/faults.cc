@@ -3,7 +3,6 @@
 #include "tilewave/quest/core/faults.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <ucontext.h>
 
 #include <algorithm>

@@ -43,10 +43,9 @@ void check_room(std::size_t bytes) {
   if (bytes < kSmall) return;
   const std::uint64_t available = runtime::available_host_bytes();
   if (bytes <= available) return;
-  throw Error(ExitCode::kResources,
-              "the arrays of a register need " + std::to_string(bytes >> 20) + " MiB, " +
-                  std::to_string(available >> 20) +
-                  " MiB are available: read single amplitudes with getAmp, or use fewer qubits");
+  fail(ExitCode::kResources, "the arrays of a register need ", bytes >> 20, " MiB, ",
+       available >> 20,
+       " MiB are available: read single amplitudes with getAmp, or use fewer qubits");
 }
 
 }  // namespace
@@ -58,9 +57,9 @@ Mirror::Mirror(std::uint64_t num_amplitudes, std::size_t real_bytes,
   bytes_ = (2 * half_bytes_ + page - 1) / page * page;
   view_ = map_pages(bytes_, PROT_NONE);
   if (!view_) {
-    throw Error(ExitCode::kResources,
-                "no address space for the arrays of a register: destroy registers that are not "
-                "needed, or raise the limits on memory maps");
+    fail(ExitCode::kResources,
+         "no address space for the arrays of a register: destroy registers that are not needed, or "
+         "raise the limits on memory maps");
   }
   watch(this);
 }
@@ -79,7 +78,7 @@ bool Mirror::overlaps(const void* address, std::size_t bytes) const {
 void Mirror::fill_arrays(Access access) {
   check_room(bytes_);
   void* const fresh = map_pages(bytes_, PROT_READ | PROT_WRITE);
-  if (!fresh) throw Error(ExitCode::kResources, "no memory for the arrays of a register");
+  if (!fresh) fail(ExitCode::kResources, "no memory for the arrays of a register");
   try {
     fill_(fresh, static_cast<char*>(fresh) + half_bytes_);
   } catch (...) {
@@ -89,8 +88,8 @@ void Mirror::fill_arrays(Access access) {
   if (mprotect(fresh, bytes_, rights(access)) != 0 ||
       mremap(fresh, bytes_, bytes_, MREMAP_MAYMOVE | MREMAP_FIXED, view_) == MAP_FAILED) {
     munmap(fresh, bytes_);
-    throw Error(ExitCode::kResources,
-                "the arrays of a register cannot be moved: raise the limits on memory maps");
+    fail(ExitCode::kResources,
+         "the arrays of a register cannot be moved: raise the limits on memory maps");
   }
 }
 

@@ -37,14 +37,11 @@ void Register::meet() {
   for (std::size_t r = 0; r < all.size(); ++r) {
     const Note& note = all[r];
     if (note.id != all[0].id || note.calls != all[0].calls) {
-      throw Error(ExitCode::kCommunication,
-                  "the processes do not make the same calls: " + std::string(all[0].call) +
-                      " on rank 0 (change " + std::to_string(all[0].calls) + " of register " +
-                      std::to_string(all[0].id) + "), " + note.call + " on rank " +
-                      std::to_string(r) + " (change " + std::to_string(note.calls) +
-                      " of register " + std::to_string(note.id) +
-                      "): let every rank make every call, and call syncQuESTEnv before one rank "
-                      "alone looks at stateVec");
+      fail(ExitCode::kCommunication, "the processes do not make the same calls: ", all[0].call,
+           " on rank 0 (change ", all[0].calls, " of register ", all[0].id, "), ", note.call,
+           " on rank ", r, " (change ", note.calls, " of register ", note.id,
+           "): let every rank make every call, and call syncQuESTEnv before one rank alone looks "
+           "at stateVec");
     }
     if (note.wrote) writers.push_back(r);
   }

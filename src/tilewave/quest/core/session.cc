@@ -31,14 +31,12 @@ void leave() {
 std::shared_ptr<runtime::Ranks> join() {
   const int size = runtime::launch().size;
   if (!std::has_single_bit(static_cast<unsigned>(std::max(size, 1)))) {
-    throw Error(ExitCode::kUsage, "started as " + std::to_string(size) +
-                                      " processes, which cannot share registers: start a power of "
-                                      "two (1, 2, 4, 8, ...)");
+    fail(ExitCode::kUsage, "started as ", size,
+         " processes, which cannot share registers: start a power of two (1, 2, 4, 8, ...)");
   }
   if (size > 1 && settings().num_ranks > 1) {
-    throw Error(ExitCode::kUsage, "TILEWAVE_RANKS is " + std::to_string(settings().num_ranks) +
-                                      ", but each of the " + std::to_string(size) +
-                                      " processes is a rank already: leave it unset");
+    fail(ExitCode::kUsage, "TILEWAVE_RANKS is ", settings().num_ranks, ", but each of the ", size,
+         " processes is a rank already: leave it unset");
   }
   auto ranks = runtime::launched_ranks();
   if (ranks) std::atexit(leave);
@@ -87,7 +85,7 @@ const char* describe_error() {
   try {
     throw;
   } catch (const InvalidCall& e) {
-    text = wants_quest_words() && e.words != Words::kNone ? quest_words(e.words) : e.what();
+    text = *e.words.text && wants_quest_words().value_or(false) ? e.words.text : e.what();
   } catch (const std::bad_alloc&) {
     text = "out of memory: use fewer qubits or free registers";
   } catch (const std::exception& e) {

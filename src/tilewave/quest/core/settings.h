@@ -1,6 +1,8 @@
-// What the environment variables TILEWAVE_DEVICE, TILEWAVE_THREADS, TILEWAVE_RANKS and
-// TILEWAVE_SHARE_FROM say; read once.
+// What the environment variables TILEWAVE_DEVICE, TILEWAVE_THREADS, TILEWAVE_RANKS,
+// TILEWAVE_SHARE_FROM and TILEWAVE_MESSAGES say; read once.
 #pragma once
+
+#include <optional>
 
 #include "tilewave/settings/device.h"
 
@@ -17,5 +19,9 @@ struct Settings {
 
 /// Throws Error(kUsage) for a number that is none.
 const Settings& settings();
+
+/// Whether error messages are in the words of QuEST: what TILEWAVE_MESSAGES says, "quest" or
+/// "tilewave"; nothing for any other text. Apart from the settings, whose errors ask it too.
+std::optional<bool> wants_quest_words();
 
 }  // namespace tilewave::quest

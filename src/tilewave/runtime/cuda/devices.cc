@@ -57,14 +57,13 @@ namespace cuda {
 CudaDevice use_device(int index) {
   std::string problem;
   const std::vector<CudaDevice> devices = cuda_devices(&problem);
-  if (devices.empty()) throw Error(ExitCode::kResources, problem);
+  if (devices.empty()) fail(ExitCode::kResources, problem);
   if (index < 0 || index >= static_cast<int>(devices.size())) {
-    throw Error(ExitCode::kResources, "there is no CUDA device " + std::to_string(index) + " (" +
-                                          std::to_string(devices.size()) +
-                                          " found): use a smaller number, or --device cpu");
+    fail(ExitCode::kResources, "there is no CUDA device ", index, " (", devices.size(),
+         " found): use a smaller number, or --device cpu");
   }
   const CudaDevice& device = devices[static_cast<std::size_t>(index)];
-  if (!device.has_code) throw Error(ExitCode::kResources, no_code_for(device));
+  if (!device.has_code) fail(ExitCode::kResources, no_code_for(device));
   check(driver().set_device(index), "use the CUDA device");
   return device;
 }

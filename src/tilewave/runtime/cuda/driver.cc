@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <map>
 #include <mutex>
-#include <string>
 #include <utility>
 
 #include "tilewave/base/error.h"
@@ -211,16 +210,13 @@ void check(cudaError_t status, const char* doing, const char* less) {
     case cudaErrorInsufficientDriver:
       // also where there is no driver at all
       if (int version = 0; driver().driver_version(&version) == cudaSuccess && version == 0) {
-        throw Error(ExitCode::kResources,
-                    problem +
-                        ": there is no NVIDIA driver (libcuda.so.1) here: install it, show it to "
-                        "the container (--gpus all, --nv), or use --device cpu");
+        fail(ExitCode::kResources, problem,
+             ": there is no NVIDIA driver (libcuda.so.1) here: install it, show it to the "
+             "container (--gpus all, --nv), or use --device cpu");
       }
-      throw Error(ExitCode::kResources,
-                  problem + ": the NVIDIA driver is older than this program's CUDA runtime (" +
-                      std::to_string(CUDART_VERSION / 1000) + "." +
-                      std::to_string(CUDART_VERSION % 1000 / 10) +
-                      "): update the driver, or use --device cpu");
+      fail(ExitCode::kResources, problem,
+           ": the NVIDIA driver is older than this program's CUDA runtime (", CUDART_VERSION / 1000,
+           ".", CUDART_VERSION % 1000 / 10, "): update the driver, or use --device cpu");
     case cudaErrorInvalidDevice:
       throw Error(ExitCode::kResources, problem +
                                             ": there is no such CUDA device: run 'tilewave "
@@ -270,8 +266,7 @@ void act_as_gpu(int capability) {
       std::begin(cuda::kLimits), std::end(cuda::kLimits),
       [&](const cuda::SharedLimits& limits) { return limits.capability == capability; });
   if (found == std::end(cuda::kLimits))
-    throw Error(ExitCode::kUsage,
-                "no limits are known of GPUs of compute capability " + std::to_string(capability));
+    fail(ExitCode::kUsage, "no limits are known of GPUs of compute capability ", capability);
   cuda::acted = found;
 }
 

@@ -1,7 +1,6 @@
 #include "tilewave/runtime/cuda/jit_cache.h"
 
 #include <elf.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>

@@ -17,10 +17,9 @@ void connect(const std::vector<int>& devices) {
       int yes = 0;
       check(driver().can_reach(&yes, device, peer), "ask which devices reach each other");
       if (!yes) {
-        throw Error(ExitCode::kResources,
-                    "CUDA devices " + std::to_string(device) + " and " + std::to_string(peer) +
-                        " cannot reach each other's memory: use devices of one NVLink or PCIe "
-                        "group, or one process a device under mpirun");
+        fail(ExitCode::kResources, "CUDA devices ", device, " and ", peer,
+             " cannot reach each other's memory: use devices of one NVLink or PCIe group, or one "
+             "process a device under mpirun");
       }
       check(driver().reach(peer), "let two devices reach each other");
     }

@@ -2,7 +2,6 @@
 
 #include <map>
 #include <mutex>
-#include <utility>
 
 #include "tilewave/base/error.h"
 
@@ -59,10 +58,10 @@ DeviceReservation::DeviceReservation(const CudaDevice& device, double fraction)
     base_ = nullptr;
     std::size_t free_bytes = 0, total_bytes = 0;
     (void)driver().memory_info(&free_bytes, &total_bytes);
-    throw Error(ExitCode::kResources, "cannot reserve " + gib_text(num_bytes_) +
-                                          " of device memory (" + gib_text(free_bytes) +
-                                          " are free): use a smaller --memory-fraction, leave it "
-                                          "out, or end the other programs on the device");
+    fail(ExitCode::kResources, "cannot reserve ", gib_text(num_bytes_), " of device memory (",
+         gib_text(free_bytes),
+         " are free): use a smaller --memory-fraction, leave it out, or end the other programs on "
+         "the device");
   }
   check(status, "reserve device memory");
 }
@@ -93,19 +92,17 @@ DeviceArena::DeviceArena(std::size_t num_bytes, const std::string& what,
   if (reservation_) {
     base_ = reservation_->take(num_bytes);
     if (base_) return;
-    throw Error(ExitCode::kResources,
-                "cannot place " + what + " (needs " + gib_text(num_bytes) + ", " +
-                    gib_text(reservation_->free_bytes()) + " of the " +
-                    gib_text(reservation_->num_bytes()) +
-                    " reserved are free): use a larger --memory-fraction, --precision single, or "
-                    "fewer qubits");
+    fail(
+        ExitCode::kResources, "cannot place ", what, " (needs ", gib_text(num_bytes), ", ",
+        gib_text(reservation_->free_bytes()), " of the ", gib_text(reservation_->num_bytes()),
+        " reserved are free): use a larger --memory-fraction, --precision single, or fewer qubits");
   }
   const cudaError_t status = allocate(&base_, num_bytes);
   if (status == cudaErrorMemoryAllocation) {
     std::size_t free_bytes = 0, total_bytes = 0;
     (void)driver().memory_info(&free_bytes, &total_bytes);
     base_ = nullptr;
-    throw Error(ExitCode::kResources, out_of_memory_message(num_bytes, free_bytes, what));
+    fail(ExitCode::kResources, out_of_memory_message(num_bytes, free_bytes, what));
   }
   check(status, "reserve device memory");
 }

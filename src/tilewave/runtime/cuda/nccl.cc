@@ -98,10 +98,8 @@ class LoadedNccl final : public Nccl {
   void check(int status, const char* doing) {
     if (status == kSuccess || status == kInProgress) return;
     failed_ = true;
-    throw Error(ExitCode::kCommunication, std::string("NCCL cannot ") + doing + ": " +
-                                              library_.get_error_string(status) +
-                                              " (NCCL_DEBUG=WARN says more; "
-                                              "TILEWAVE_TRANSPORT=mpi does without it)");
+    fail(ExitCode::kCommunication, "NCCL cannot ", doing, ": ", library_.get_error_string(status),
+         " (NCCL_DEBUG=WARN says more; TILEWAVE_TRANSPORT=mpi does without it)");
   }
 
   Library library_;
@@ -153,8 +151,8 @@ std::unique_ptr<Nccl> Nccl::connect(Ranks& ranks, int device, std::string* probl
   }
   UniqueId id{};
   if (ranks.rank() == 0 && library.get_unique_id(&id) != kSuccess) {
-    throw Error(ExitCode::kCommunication,
-                "NCCL cannot make an identity for the ranks (NCCL_DEBUG=WARN says more)");
+    fail(ExitCode::kCommunication,
+         "NCCL cannot make an identity for the ranks (NCCL_DEBUG=WARN says more)");
   }
   ranks.broadcast(&id, sizeof id, 0);
   return std::make_unique<LoadedNccl>(library, id, ranks.size(), ranks.rank());

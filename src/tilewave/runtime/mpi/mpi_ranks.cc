@@ -37,8 +37,7 @@ void check(int status, const char* doing) {
   char text[MPI_MAX_ERROR_STRING];
   int length = 0;
   MPI_Error_string(status, text, &length);
-  throw Error(ExitCode::kCommunication,
-              std::string("cannot ") + doing + ": " + std::string(text, length));
+  fail(ExitCode::kCommunication, "cannot ", doing, ": ", std::string(text, length));
 }
 
 int count_of(std::size_t num_bytes) {
@@ -183,8 +182,7 @@ class MpiRanks final : public Ranks {
       std::array<char, kMessageBytes> text{};
       MPI_Recv(text.data(), static_cast<int>(text.size()), MPI_BYTE, status.MPI_SOURCE, kFailureTag,
                control_, MPI_STATUS_IGNORE);
-      throw Error(ExitCode::kCommunication,
-                  "rank " + std::to_string(status.MPI_SOURCE) + ": " + text.data());
+      fail(ExitCode::kCommunication, "rank ", status.MPI_SOURCE, ": ", text.data());
     }
   }
 
@@ -214,14 +212,13 @@ class MpiRanks final : public Ranks {
       if (!processes_.empty() && processes_[rank_].id) {
         look_for_failures();
         for (int r = 0; r < size_; ++r) {
-          if (is_gone(r)) throw Error(ExitCode::kCommunication, name(r) + " ended in the middle");
+          if (is_gone(r)) fail(ExitCode::kCommunication, name(r), " ended in the middle");
         }
       }
       if (now_s > timeout_s_) {
         const std::string who = peer >= 0 ? name(peer) : "some rank";
-        throw Error(ExitCode::kCommunication,
-                    who + " said nothing for " + std::to_string(static_cast<int>(timeout_s_)) +
-                        " s: see whether it hangs, or set TILEWAVE_TIMEOUT_S higher");
+        fail(ExitCode::kCommunication, who, " said nothing for ", static_cast<int>(timeout_s_),
+             " s: see whether it hangs, or set TILEWAVE_TIMEOUT_S higher");
       }
     }
   }

@@ -28,10 +28,8 @@ class CudaEngine final : public Engine {
     std::string problem;
     const std::vector<runtime::CudaDevice> all = runtime::cuda_devices(&problem);
     if (device >= static_cast<int>(all.size())) {
-      throw Error(
-          ExitCode::kResources,
-          "there is no CUDA device " + std::to_string(device) + " to tune" +
-              (all.empty() ? ": " + problem : ": this machine has " + std::to_string(all.size())));
+      fail(ExitCode::kResources, "there is no CUDA device ", device, " to tune",
+           all.empty() ? ": " + problem : ": this machine has " + std::to_string(all.size()));
     }
     info_ = all[static_cast<std::size_t>(device)];
   }

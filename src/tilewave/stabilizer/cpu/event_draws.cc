@@ -4,7 +4,6 @@
 
 #include "tilewave/base/cpu_dispatch.h"
 #include "tilewave/stabilizer/cpu/philox_avx512-inl.h"
-#include "tilewave/stabilizer/noise.h"
 
 namespace tilewave::stabilizer {
 

@@ -1,7 +1,6 @@
 #include "tilewave/stabilizer/cpu/leakage_run.h"
 
 #include <bit>
-#include <cstring>
 
 #include "tilewave/base/cpu_dispatch.h"
 #include "tilewave/stabilizer/cpu/event_draws.h"

@@ -35,9 +35,8 @@ class Cutter {
         continue;
       }
       if (++written_ > kMostWritten) {
-        throw Error(ExitCode::kResources, "the chosen ticks have more than " +
-                                              std::to_string(kMostWritten) +
-                                              " instructions, written out: choose fewer");
+        fail(ExitCode::kResources, "the chosen ticks have more than ", kMostWritten,
+             " instructions, written out: choose fewer");
       }
       out.part.append(op.kind, op.gate, circuit.targets(op), circuit.args(op), circuit.tag(op),
                       op.line);
@@ -138,9 +137,8 @@ QubitCoordinates qubit_coordinates(const StabilizerCircuit& circuit) {
 TickRange existing_ticks(const StabilizerCircuit& circuit, TickRange range) {
   const std::uint64_t ticks = circuit.counts().ticks;
   if (range.first > ticks) {
-    throw Error(ExitCode::kUsage, "the circuit has " + std::to_string(ticks) +
-                                      " ticks, there is none with number " +
-                                      std::to_string(range.first));
+    fail(ExitCode::kUsage, "the circuit has ", ticks, " ticks, there is none with number ",
+         range.first);
   }
   return {range.first, std::min(range.last, ticks)};
 }

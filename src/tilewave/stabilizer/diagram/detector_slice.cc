@@ -52,9 +52,8 @@ Slice slice_at(const StabilizerCircuit& circuit, std::uint64_t tick) {
   try {
     walk.block(0);
   } catch (const TooMuchWork&) {
-    throw Error(ExitCode::kResources,
-                "the circuit behind tick " + std::to_string(tick) +
-                    " is too long for a detector slice: shorten its REPEAT blocks");
+    fail(ExitCode::kResources, "the circuit behind tick ", tick,
+         " is too long for a detector slice: shorten its REPEAT blocks");
   }
   Slice slice;
   for (std::uint32_t q = 0; q < program.counts.qubits; ++q) {
@@ -243,14 +242,13 @@ class Panel {
 std::string detector_slice_svg(const StabilizerCircuit& circuit, TickRange ticks) {
   const auto [first, last] = existing_ticks(circuit, ticks);
   if (last - first >= kMostSlices) {
-    throw Error(ExitCode::kUsage, std::to_string(last - first + 1) +
-                                      " detector slices are too many, at most 64 are drawn: "
-                                      "choose ticks, such as 1:4");
+    fail(ExitCode::kUsage, last - first + 1,
+         " detector slices are too many, at most 64 are drawn: choose ticks, such as 1:4");
   }
   const std::vector<std::uint32_t> qubits = touched_qubits(circuit);
   if (qubits.size() > kMostQubits) {
-    throw Error(ExitCode::kResources, "detector slices of more than " +
-                                          std::to_string(kMostQubits) + " qubits are not drawn");
+    fail(ExitCode::kResources, "detector slices of more than ", kMostQubits,
+         " qubits are not drawn");
   }
   const Panel panel(qubit_coordinates(circuit), qubits);
   Svg svg;

@@ -148,9 +148,8 @@ class Timeline {
     check_interrupt_once_in<1024>();
     if (item.marks.empty()) return;
     if (items_.size() >= kMostItems) {
-      throw Error(ExitCode::kResources, "the time line has more than " +
-                                            std::to_string(kMostItems) +
-                                            " operations: choose ticks, such as 0:9");
+      fail(ExitCode::kResources, "the time line has more than ", kMostItems,
+           " operations: choose ticks, such as 0:9");
     }
     const auto [low, high] =
         std::minmax_element(item.marks.begin(), item.marks.end(),

@@ -56,9 +56,8 @@ class NearCliffordCompiler {
         writer_(source, output == FrameOutput::kRecords),
         coordinate_(n_, kNone) {
     if (source.counts.qubits > kMostQubits) {
-      throw Error(ExitCode::kResources, "circuits with gates beyond Clifford may have " +
-                                            std::to_string(kMostQubits) + " qubits, not " +
-                                            std::to_string(source.counts.qubits));
+      fail(ExitCode::kResources, "circuits with gates beyond Clifford may have ", kMostQubits,
+           " qubits, not ", source.counts.qubits);
     }
     using circuit::Pauli;
     for (Pauli p : {Pauli::kX, Pauli::kZ}) {
@@ -341,10 +340,8 @@ class NearCliffordCompiler {
       return dense(op);
     }
     if (state_.k() == most_active_) {
-      throw Error(
-          ExitCode::kResources,
-          "the circuit needs states of more than " + std::to_string(most_active_) +
-              " logical qubits: it has too many gates beyond Clifford between measurements");
+      fail(ExitCode::kResources, "the circuit needs states of more than ", most_active_,
+           " logical qubits: it has too many gates beyond Clifford between measurements");
     }
     // The stabilizer g becomes the Z of a new logical qubit, the Pauli its X.
     const std::uint32_t pair = place.dormant, g = s(pair);

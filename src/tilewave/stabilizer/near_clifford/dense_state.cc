@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "tilewave/base/cpu_dispatch.h"
-#include "tilewave/stabilizer/cpu/dense_kernels.h"
 
 namespace tilewave::stabilizer {
 namespace {

@@ -19,10 +19,9 @@ Prim make_prim(PrimKind kind, std::uint32_t source) {
 
 void check_length(std::uint64_t operations) {
   if (operations <= kMostPrims) return;
-  throw Error(ExitCode::kResources,
-              "the circuit has gates beyond Clifford and, with its REPEAT blocks unrolled, more "
-              "than " +
-                  std::to_string(kMostPrims) + " operations: shorten the blocks");
+  fail(ExitCode::kResources,
+       "the circuit has gates beyond Clifford and, with its REPEAT blocks unrolled, more than ",
+       kMostPrims, " operations: shorten the blocks");
 }
 
 }  // namespace

@@ -17,11 +17,10 @@ bool is_possible(double frame_s) { return frame_s * kLeastBatch < kMostBatchSeco
 void need_possible(const StabProgram& program, double frame_s) {
   if (is_possible(frame_s)) return;
   const double batch_s = frame_s * kLeastBatch;
-  throw Error(ExitCode::kResources,
-              program.name + ": the first shots would be there after about " +
-                  std::to_string(static_cast<std::uint64_t>(std::min(batch_s / 86400, 1e18))) +
-                  " days (the frame engine goes through every iteration of a REPEAT block): "
-                  "shorten the REPEAT blocks");
+  fail(ExitCode::kResources, program.name, ": the first shots would be there after about ",
+       static_cast<std::uint64_t>(std::min(batch_s / 86400, 1e18)),
+       " days (the frame engine goes through every iteration of a REPEAT block): shorten the "
+       "REPEAT blocks");
 }
 
 }  // namespace

@@ -20,9 +20,8 @@ std::vector<std::uint64_t> post_selection_mask(std::string_view words,
   std::vector<std::uint64_t> mask(std::max<std::uint64_t>(1, (num_detectors + 63) / 64));
   const auto set = [&](std::uint64_t first, std::uint64_t last) {
     if (last >= num_detectors) {
-      throw Error(ExitCode::kUsage, "there is no detector " + std::to_string(last) +
-                                        " to post-select on: the circuit has " +
-                                        std::to_string(num_detectors));
+      tilewave::fail(ExitCode::kUsage, "there is no detector ", last,
+                     " to post-select on: the circuit has ", num_detectors);
     }
     for (std::uint64_t d = first; d <= last; ++d) mask[d / 64] |= std::uint64_t{1} << (d % 64);
   };
@@ -37,9 +36,9 @@ std::vector<std::uint64_t> post_selection_mask(std::string_view words,
     if (words.empty()) break;
     const std::string_view word = words.substr(0, words.find_first_of(kBetween));
     const auto fail = [&] {
-      throw Error(ExitCode::kUsage, "'" + std::string(word) +
-                                        "' names no detectors to post-select on: use all, numbers "
-                                        "and ranges such as 0,3,5-8, or a file of these");
+      tilewave::fail(ExitCode::kUsage, "'", word,
+                     "' names no detectors to post-select on: use all, numbers and ranges such as "
+                     "0,3,5-8, or a file of these");
     };
     const char *at = word.data(), *end = at + word.size();
     const auto number = [&] {
@@ -58,7 +57,7 @@ std::vector<std::uint64_t> post_selection_mask(std::string_view words,
     any = true;
     words.remove_prefix(word.size());
   }
-  if (!any) throw Error(ExitCode::kUsage, "no detectors to post-select on are named");
+  if (!any) tilewave::fail(ExitCode::kUsage, "no detectors to post-select on are named");
   return mask;
 }
 

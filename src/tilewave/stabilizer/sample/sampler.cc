@@ -98,9 +98,8 @@ class FrameSource : public ShotSource {
     block_shots_ = shots;
     const std::uint64_t bytes = FrameBatch::bytes_for(program_, shots);
     if (bytes > kLargestBytes) {
-      throw Error(ExitCode::kResources,
-                  "512 shots of this circuit take " + std::to_string(bytes >> 30) +
-                      " GiB of records: shorten its REPEAT blocks or ask for detectors");
+      fail(ExitCode::kResources, "512 shots of this circuit take ", bytes >> 30,
+           " GiB of records: shorten its REPEAT blocks or ask for detectors");
     }
   }
   std::uint64_t num_bits() const override { return num_bits_; }
@@ -157,11 +156,9 @@ std::unique_ptr<ShotSource> fault_source(FaultProgram program, std::vector<std::
 // The sparse engine on the CPU alone draws a given number of faults.
 void check_faults(const std::string& name, const SampleOptions& options) {
   const std::string shots = name + ": shots with a given number of faults ";
-  if (!options.gpus.empty())
-    throw Error(ExitCode::kUsage, shots + "are made on the CPU: use --device cpu");
+  if (!options.gpus.empty()) fail(ExitCode::kUsage, shots, "are made on the CPU: use --device cpu");
   if (options.engine == Engine::kFrame) {
-    throw Error(ExitCode::kUsage,
-                shots + "come from the sparse engine: use --engine sparse or auto");
+    fail(ExitCode::kUsage, shots, "come from the sparse engine: use --engine sparse or auto");
   }
 }
 
@@ -169,13 +166,12 @@ void check_faults(const std::string& name, const SampleOptions& options) {
 void check_leakage(const StabProgram& program, const SampleOptions& options) {
   const std::string circuit = program.name + ": the circuit has leakage";
   if (program.num_rotations > 0) {
-    throw Error(ExitCode::kInput, circuit +
-                                      " and gates beyond Clifford, which no engine runs together: "
-                                      "leave one of them out");
+    fail(ExitCode::kInput, circuit,
+         " and gates beyond Clifford, which no engine runs together: leave one of them out");
   }
   if (options.engine == Engine::kSparse) {
-    throw Error(ExitCode::kUsage,
-                circuit + ", which the sparse engine cannot run: use --engine frame or auto");
+    fail(ExitCode::kUsage, circuit,
+         ", which the sparse engine cannot run: use --engine frame or auto");
   }
 }
 
@@ -208,9 +204,8 @@ std::uint64_t ShotSource::fill_kept(std::uint64_t seed, std::uint64_t block, std
 std::vector<DeviceShots> ShotSource::keep_on_device(const ShotRange&, const std::vector<BitRange>&,
                                                     DeviceLayout,
                                                     const std::vector<std::uint64_t>&) {
-  throw Error(
-      ExitCode::kUsage,
-      "shots that the CPU makes lie on the host: take one GPU as the device (cuda, cuda:1)");
+  fail(ExitCode::kUsage,
+       "shots that the CPU makes lie on the host: take one GPU as the device (cuda, cuda:1)");
 }
 
 std::unique_ptr<ShotSource> make_shot_source(const StabProgram& program,

@@ -145,10 +145,9 @@ bool add_shots(ShotSource& source, Stratum& s, std::uint64_t count, const Strata
     count -= now;
     done += now;
     if (s.is_safe && s.any_error > 0) {
-      throw Error(ExitCode::kUsage, "a kept shot with " + words_of(s.faults) +
-                                        " faults is wrong, so the fault distance is not " +
-                                        std::to_string(options.fault_distance) +
-                                        ": give a smaller one, or none");
+      fail(ExitCode::kUsage, "a kept shot with ", words_of(s.faults),
+           " faults is wrong, so the fault distance is not ", options.fault_distance,
+           ": give a smaller one, or none");
     }
     if (!progress(done)) return false;
     if (timer.elapsed_s() < kCallSeconds) now *= 2;
@@ -228,9 +227,8 @@ std::vector<FaultRange> parse_strata(std::string_view words, const FaultRows& fa
       if (range.last == FaultRange::kNoLimit) {
         named.push_back(range);
       } else if (range.last - range.first >= kMost) {
-        throw Error(ExitCode::kUsage, "the strata " + words_of(range) +
-                                          " are too many: name at most " + std::to_string(kMost) +
-                                          " numbers of faults");
+        fail(ExitCode::kUsage, "the strata ", words_of(range), " are too many: name at most ",
+             kMost, " numbers of faults");
       } else {
         for (std::uint64_t k = range.first; k <= range.last; ++k) named.push_back({k, k});
       }
@@ -255,14 +253,13 @@ std::vector<FaultRange> parse_strata(std::string_view words, const FaultRows& fa
     if (range.first > most || range.last < least) FaultNumbers(program.classes, range);  // throws
     range.first = std::max(range.first, least);
     if (range.first < next) {
-      throw Error(ExitCode::kUsage, "two of the strata have the number of faults " +
-                                        std::to_string(range.first) + " in common");
+      fail(ExitCode::kUsage, "two of the strata have the number of faults ", range.first,
+           " in common");
     }
     if (range.first > next) between(range.first - 1);
     if (range.first < fault_distance && fault_distance <= std::min(range.last, most)) {
-      throw Error(ExitCode::kUsage, "stratum " + words_of(range) +
-                                        " reaches over the fault distance " +
-                                        std::to_string(fault_distance) + ": let one begin there");
+      fail(ExitCode::kUsage, "stratum ", words_of(range), " reaches over the fault distance ",
+           fault_distance, ": let one begin there");
     }
     out.push_back(range);
     next = range.last == FaultRange::kNoLimit ? range.last : range.last + 1;
@@ -276,20 +273,17 @@ StrataTable sample_strata(ShotSource& source, const std::vector<FaultRange>& str
                           const std::function<bool(std::uint64_t)>& progress) {
   TW_CHECK(source.faults(), "strata are of sources that draw faults");
   if (options.first_shot != 0) {
-    throw Error(ExitCode::kUsage,
-                "shots of strata are no part of one sequence, so none of them is the first (" +
-                    std::to_string(options.first_shot) +
-                    "): leave it 0, and take another seed for other shots");
+    fail(ExitCode::kUsage,
+         "shots of strata are no part of one sequence, so none of them is the first (",
+         options.first_shot, "): leave it 0, and take another seed for other shots");
   }
   if (options.num_shots < kLeastShots * strata.size()) {
-    throw Error(ExitCode::kUsage, std::to_string(strata.size()) + " strata need at least " +
-                                      std::to_string(kLeastShots * strata.size()) + " shots, not " +
-                                      std::to_string(options.num_shots) +
-                                      ": ask for more shots or fewer strata");
+    fail(ExitCode::kUsage, strata.size(), " strata need at least ", kLeastShots * strata.size(),
+         " shots, not ", options.num_shots, ": ask for more shots or fewer strata");
   }
   if (!(options.confidence >= 0.5 && options.confidence < 1)) {
-    throw Error(ExitCode::kUsage, "confidence is at least 0.5 and below 1, not " +
-                                      std::to_string(options.confidence));
+    fail(ExitCode::kUsage, "confidence is at least 0.5 and below 1, not ",
+         std::to_string(options.confidence));
   }
   StrataTable table;
   table.confidence = options.confidence;
@@ -342,8 +336,7 @@ StrataTable sample_strata(const StabProgram& program, std::string_view words,
 std::vector<double> fault_probabilities(const StabProgram& program, std::uint64_t most) {
   constexpr std::uint64_t kMost = std::uint64_t{1} << 20;
   if (most > kMost) {
-    throw Error(ExitCode::kUsage, "at most " + std::to_string(kMost) +
-                                      " numbers of faults are listed, not " + std::to_string(most));
+    fail(ExitCode::kUsage, "at most ", kMost, " numbers of faults are listed, not ", most);
   }
   SampleOptions options;
   options.num_threads = 1;

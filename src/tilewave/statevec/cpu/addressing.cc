@@ -5,7 +5,6 @@
 #include <bit>
 
 #include "tilewave/base/bits.h"
-#include "tilewave/statevec/cpu/address.h"
 #include "tilewave/statevec/cpu/tile_program.h"
 
 namespace tilewave::statevec::cpu {

@@ -6,8 +6,8 @@
 #include <numeric>
 #include <random>
 
+#include "oracle/random_circuit.h"
 #include "tilewave/base/seeds_test.h"
-#include "tilewave/circuit/random_circuit.h"
 #include "tilewave/statevec/cpu/cpu_state.h"
 #include "tilewave/statevec/testing/reference.h"
 

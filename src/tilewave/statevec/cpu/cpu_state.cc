@@ -323,9 +323,8 @@ CostModel cpu_cost_model(int num_qubits, Precision precision, int num_threads) {
 
 std::unique_ptr<State> make_cpu_state(int num_qubits, Precision precision, int num_threads) {
   if (num_qubits < 0 || num_qubits > kMaxQubits) {
-    throw Error(ExitCode::kResources, "cannot hold a state of " + std::to_string(num_qubits) +
-                                          " qubits: at most " + std::to_string(kMaxQubits) +
-                                          " are supported");
+    fail(ExitCode::kResources, "cannot hold a state of ", num_qubits, " qubits: at most ",
+         kMaxQubits, " are supported");
   }
   if (precision == Precision::kDouble)
     return std::make_unique<cpu::CpuState<double>>(num_qubits, num_threads);

@@ -7,8 +7,8 @@
 #include <numbers>
 #include <random>
 
+#include "oracle/random_circuit.h"
 #include "tilewave/base/seeds_test.h"
-#include "tilewave/circuit/random_circuit.h"
 #include "tilewave/statevec/cpu/pass_costs.h"
 #include "tilewave/statevec/cpu/pass_runner.h"
 #include "tilewave/statevec/cpu/row_moves.h"

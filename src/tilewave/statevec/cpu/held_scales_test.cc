@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "tilewave/circuit/random_circuit.h"
+#include "oracle/random_circuit.h"
 #include "tilewave/statevec/cpu/cpu_state.h"
 #include "tilewave/statevec/cpu/tile_program.h"
 #include "tilewave/statevec/plan/planner.h"

@@ -12,21 +12,18 @@
 #include "tilewave/runtime/placement.h"
 #include "tilewave/runtime/threads.h"
 #include "tilewave/runtime/timer.h"
-#include "tilewave/statevec/distributed/local_plan.h"
 
 namespace tilewave::statevec {
 
 int checked_shard_bits(int num_ranks, int num_qubits) {
   if (num_ranks < 1 || !std::has_single_bit(static_cast<unsigned>(num_ranks))) {
-    throw Error(ExitCode::kUsage, std::to_string(num_ranks) +
-                                      " ranks cannot share a state: use a power of two (1, 2, 4, "
-                                      "8, ...)");
+    fail(ExitCode::kUsage, num_ranks,
+         " ranks cannot share a state: use a power of two (1, 2, 4, 8, ...)");
   }
   const int bits = std::countr_zero(static_cast<unsigned>(num_ranks));
   if (bits >= num_qubits && bits > 0) {
-    throw Error(ExitCode::kUsage, std::to_string(num_ranks) + " ranks are too many for " +
-                                      std::to_string(num_qubits) + " qubits: use at most " +
-                                      std::to_string(1 << std::max(0, num_qubits - 1)));
+    fail(ExitCode::kUsage, num_ranks, " ranks are too many for ", num_qubits,
+         " qubits: use at most ", 1 << std::max(0, num_qubits - 1));
   }
   return bits;
 }

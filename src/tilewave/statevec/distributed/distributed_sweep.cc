@@ -160,9 +160,8 @@ void DistributedState::add_strings(State& other, std::span<const StringTerm> ter
 
 void DistributedState::apply_dense(const DenseOp& op, std::uint64_t first) {
   if (op.num_targets > local_qubits_) {
-    throw Error(ExitCode::kUsage, "a matrix on " + std::to_string(op.num_targets) +
-                                      " qubits needs as many on every rank, and each has " +
-                                      std::to_string(local_qubits_) + ": use fewer ranks");
+    fail(ExitCode::kUsage, "a matrix on ", op.num_targets,
+         " qubits needs as many on every rank, and each has ", local_qubits_, ": use fewer ranks");
   }
   transport_->for_each_shard([&](int k) { shards_[k]->apply_dense(op, first + begin_of(k)); });
 }

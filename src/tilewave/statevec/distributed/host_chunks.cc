@@ -1,7 +1,6 @@
 #include "tilewave/statevec/distributed/host_chunks.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <exception>
 #include <utility>

@@ -134,10 +134,8 @@ Lowered lower(const circuit::Circuit& circuit, std::span<const circuit::Op> ops,
               std::uint64_t flips, std::uint64_t zero_wires, const CostModel& cost) {
   const int n = static_cast<int>(circuit.num_qubits());
   if (n > kMaxQubits) {
-    throw Error(ExitCode::kResources, "a state vector of " + std::to_string(n) +
-                                          " qubits needs 2^" + std::to_string(n) +
-                                          " amplitudes: at most " + std::to_string(kMaxQubits) +
-                                          " qubits can be planned");
+    fail(ExitCode::kResources, "a state vector of ", n, " qubits needs 2^", n,
+         " amplitudes: at most ", kMaxQubits, " qubits can be planned");
   }
   Lowering lowering(n, flips, zero_wires);
   Fused fused = fuse_pairs(circuit, ops, cost);
@@ -154,12 +152,11 @@ Lowered lower(const circuit::Circuit& circuit, std::span<const circuit::Op> ops,
     }
     const circuit::Op& op = *e.op;
     if (op.kind != circuit::OpKind::kGate && op.kind != circuit::OpKind::kMatrix) {
-      throw Error(ExitCode::kInternal, "only gates can be planned");
+      fail(ExitCode::kInternal, "only gates can be planned");
     }
     if (op.num_targets > kMaxTargets) {
-      throw Error(ExitCode::kInput, "a matrix on " + std::to_string(op.num_targets) +
-                                        " qubits is too large: at most " +
-                                        std::to_string(kMaxTargets) + " are supported");
+      fail(ExitCode::kInput, "a matrix on ", op.num_targets, " qubits is too large: at most ",
+           kMaxTargets, " are supported");
     }
     lowering.apply_matrix(circuit.controls(op), op.control_values, circuit.targets(op),
                           circuit.matrix(op));

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "tilewave/circuit/random_circuit.h"
+#include "oracle/random_circuit.h"
 #include "tilewave/statevec/plan/fuse.h"
 
 namespace tilewave::statevec {

@@ -1,7 +1,6 @@
 #include "tilewave/statevec/plan/planner.h"
 
 #include <algorithm>
-#include <bit>
 #include <optional>
 
 #include "tilewave/base/bits.h"

@@ -18,7 +18,6 @@
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
-#include "tilewave/statevec/plan/pair_factors.h"
 #include "tilewave/statevec/plan/remaining.h"
 
 namespace tilewave::statevec::detail {

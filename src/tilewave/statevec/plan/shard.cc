@@ -176,11 +176,9 @@ std::vector<Segment> split_shards(const std::vector<Need>& needs, const ShardOpt
   int widest = 1;
   for (const Need& need : needs) widest = std::max(widest, std::popcount(need.x));
   if (local < widest) {
-    throw Error(ExitCode::kUsage,
-                std::to_string(1ull << options.shard_bits) + " ranks are too many for " +
-                    std::to_string(options.num_wires) + " qubits (a gate changes " +
-                    std::to_string(widest) + " of them at once): use at most " +
-                    std::to_string(1ull << std::max(0, options.num_wires - widest)));
+    fail(ExitCode::kUsage, 1ull << options.shard_bits, " ranks are too many for ",
+         options.num_wires, " qubits (a gate changes ", widest, " of them at once): use at most ",
+         1ull << std::max(0, options.num_wires - widest));
   }
   return Splitter(needs, options).run();
 }

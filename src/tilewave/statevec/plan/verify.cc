@@ -170,10 +170,11 @@ class Reading {
   }
 
  private:
-  [[noreturn]] void fail(const std::string& what) const {
-    throw Error(ExitCode::kInternal,
-                "the plan of this circuit is wrong: " + (where_.empty() ? "" : where_ + ": ") +
-                    what + " (nothing was run: please report the circuit)");
+  template <class... Parts>
+  [[noreturn]] void fail(const Parts&... what) const {
+    tilewave::fail(ExitCode::kInternal, "the plan of this circuit is wrong: ", where_,
+                   where_.empty() ? "" : ": ", what...,
+                   " (nothing was run: please report the circuit)");
   }
 
   std::uint64_t wires_at(std::uint64_t positions) const {
@@ -270,11 +271,10 @@ class Reading {
     for (int q = 0; q < n_; ++q) {
       const int w = lowered_.wire_of[q];
       const int p = plan_.layout_after.position[q];
-      if (p >= n_ || wire_at_[p] != w)
-        fail("qubit " + std::to_string(q) + " does not end where its layout says");
+      if (p >= n_ || wire_at_[p] != w) fail("qubit ", q, " does not end where its layout says");
       const bool flip = (lowered_.flips ^ flipped_) >> w & 1;
       if (flip != (plan_.layout_after.flips >> q & 1))
-        fail("qubit " + std::to_string(q) + " does not end with the flip its layout says");
+        fail("qubit ", q, " does not end with the flip its layout says");
     }
     if (plan_.layout_after.flips & ~low_mask(n_))
       fail("its layout flips a qubit that is not there");
@@ -294,7 +294,7 @@ class Reading {
     asked.finish();
     form_.finish();
     const int w = form_.first_difference(asked);
-    if (w >= 0) fail("it does not do on wire " + std::to_string(w) + " what the circuit asks for");
+    if (w >= 0) fail("it does not do on wire ", w, " what the circuit asks for");
     growth_log2 += std::log2(growth);
     // the scales of all passes: lifts do not keep the norm, and the last one has the global phase
     constexpr double kRounding = 1e-9;

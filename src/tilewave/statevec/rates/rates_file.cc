@@ -1,6 +1,5 @@
 #include "tilewave/statevec/rates/rates_file.h"
 
-#include <algorithm>
 #include <atomic>
 #include <cctype>
 #include <cmath>
@@ -14,7 +13,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tilewave/base/error.h"
 #include "tilewave/runtime/cost_cache.h"
 
 namespace tilewave::statevec::rates {

@@ -1,22 +1,66 @@
-#include "tilewave/circuit/random_circuit.h"
+// Random circuits for property tests: every row of the gate table, further controls on either
+// value, matrices, and on request measurements, resets and conditions. A seed names one circuit.
+#pragma once
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <numbers>
 #include <numeric>
+#include <span>
 
 #include "tilewave/base/error.h"
 #include "tilewave/base/philox.h"
+#include "tilewave/circuit/circuit.h"
 
 namespace tilewave::circuit {
-namespace {
 
-using std::numbers::pi;
+struct RandomCircuitOptions {
+  std::uint32_t num_qubits = 4;
+  std::uint32_t num_ops = 50;
+  std::uint64_t seed = 0;
+  bool extra_controls = true;  ///< gates under further controls that act on 0 or 1
+  bool matrices = true;        ///< random unitaries on one to three targets
+  std::uint32_t num_clbits = 0;
+  bool measure = false;  ///< needs num_clbits > 0, as conditions do
+  bool reset = false;
+  bool conditions = false;             ///< on the whole register of classical bits
+  std::span<const GateId> gates = {};  ///< what to draw from; all rows of the table when empty
+};
+
+/// A unitary of 2^targets rows, Haar-distributed, from (seed, stream).
+/// Gram-Schmidt on the rows of a matrix of independent complex normal numbers.
+inline std::vector<cplx> random_unitary(int targets, std::uint64_t seed, std::uint64_t stream) {
+  const std::size_t dim = std::size_t{1} << targets;
+  std::vector<cplx> m(dim * dim);
+  for (std::size_t k = 0; k < m.size(); ++k) {
+    const double radius = std::sqrt(-2 * std::log(1 - random_uniform(seed, stream, 2 * k)));
+    const double angle = 2 * std::numbers::pi * random_uniform(seed, stream, 2 * k + 1);
+    m[k] = std::polar(radius, angle);
+  }
+  for (std::size_t row = 0; row < dim; ++row) {
+    cplx* r = m.data() + row * dim;
+    for (int pass = 0; pass < 2; ++pass) {  // twice: orthogonal to rounding
+      for (std::size_t other = 0; other < row; ++other) {
+        const cplx* o = m.data() + other * dim;
+        cplx dot = 0;
+        for (std::size_t k = 0; k < dim; ++k) dot += std::conj(o[k]) * r[k];
+        for (std::size_t k = 0; k < dim; ++k) r[k] -= dot * o[k];
+      }
+    }
+    double norm = 0;
+    for (std::size_t k = 0; k < dim; ++k) norm += std::norm(r[k]);
+    for (std::size_t k = 0; k < dim; ++k) r[k] /= std::sqrt(norm);
+  }
+  return m;
+}
+
+namespace detail {
 
 // Streams of one seed: 0 holds the structure, 1 + k the matrix of operation k.
-class Builder {
+class RandomCircuitBuilder {
  public:
-  explicit Builder(const RandomCircuitOptions& o) : options_(o) {
+  explicit RandomCircuitBuilder(const RandomCircuitOptions& o) : options_(o) {
     circuit_.add_qreg("q", o.num_qubits);
     if (o.num_clbits > 0) circuit_.add_creg("c", o.num_clbits);
     for (const GateInfo& g : gate_table()) {
@@ -82,13 +126,13 @@ class Builder {
     return circuit_.add_controlled_gate(g.id, controls, values, rest, params);
   }
 
-  // Often a multiple of pi/4, where gates degenerate, at times almost zero, where their matrices
+  // Often a multiple of std::numbers::pi/4, where gates degenerate, at times almost zero, where their matrices
   // do.
   double random_angle() {
     const std::uint32_t kind = below(9);
-    if (kind < 3) return (static_cast<int>(below(17)) - 8) * pi / 4;
+    if (kind < 3) return (static_cast<int>(below(17)) - 8) * std::numbers::pi / 4;
     if (kind == 3) return std::pow(10, -static_cast<int>(below(18)));
-    return (2 * static_cast<double>(bits() >> 11) * 0x1p-53 - 1) * 2 * pi;
+    return (2 * static_cast<double>(bits() >> 11) * 0x1p-53 - 1) * 2 * std::numbers::pi;
   }
 
   std::int32_t random_condition() {
@@ -106,36 +150,11 @@ class Builder {
   std::uint64_t next_ = 0;
 };
 
-}  // namespace
+}  // namespace detail
 
-Circuit make_random_circuit(const RandomCircuitOptions& options) {
-  return Builder(options).build();
-}
-
-// Gram-Schmidt on the rows of a matrix of independent complex normal numbers.
-std::vector<cplx> random_unitary(int targets, std::uint64_t seed, std::uint64_t stream) {
-  const std::size_t dim = std::size_t{1} << targets;
-  std::vector<cplx> m(dim * dim);
-  for (std::size_t k = 0; k < m.size(); ++k) {
-    const double radius = std::sqrt(-2 * std::log(1 - random_uniform(seed, stream, 2 * k)));
-    const double angle = 2 * pi * random_uniform(seed, stream, 2 * k + 1);
-    m[k] = std::polar(radius, angle);
-  }
-  for (std::size_t row = 0; row < dim; ++row) {
-    cplx* r = m.data() + row * dim;
-    for (int pass = 0; pass < 2; ++pass) {  // twice: orthogonal to rounding
-      for (std::size_t other = 0; other < row; ++other) {
-        const cplx* o = m.data() + other * dim;
-        cplx dot = 0;
-        for (std::size_t k = 0; k < dim; ++k) dot += std::conj(o[k]) * r[k];
-        for (std::size_t k = 0; k < dim; ++k) r[k] -= dot * o[k];
-      }
-    }
-    double norm = 0;
-    for (std::size_t k = 0; k < dim; ++k) norm += std::norm(r[k]);
-    for (std::size_t k = 0; k < dim; ++k) r[k] /= std::sqrt(norm);
-  }
-  return m;
+/// The circuit of these options. Throws Error(kUsage) where the options cannot be met.
+inline Circuit make_random_circuit(const RandomCircuitOptions& options) {
+  return detail::RandomCircuitBuilder(options).build();
 }
 
 }  // namespace tilewave::circuit
