@@ -101,10 +101,8 @@ class Walker {
   // Counts an outcome, one that is given up as well.
   void end() {
     if (++num_ends_ <= kMostOutcomes) return;
-    throw Error(ExitCode::kUsage,
-                "an exact expectation would walk through more than " +
-                    std::to_string(kMostOutcomes) +
-                    " outcomes of measurements: ask for shots, or for a precision");
+    fail(ExitCode::kUsage, "an exact expectation would walk through more than ", kMostOutcomes,
+         " outcomes of measurements: ask for shots, or for a precision");
   }
 
   void run_gates(State& state) {
