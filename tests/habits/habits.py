@@ -4,7 +4,7 @@
   clang       builds the library and the tests of its modules with clang, warnings as errors, into build/clang (preset clang)
   sanitizers  runs these tests with the address and undefined-behaviour sanitizers of that build; any report fails
   coverage    prints which share of each module's lines they ran
-  cuda        compiles a few files of the CUDA back end for one architecture
+  cuda        compiles a few files of the CUDA back end for one architecture, and reads all of them for the oldest one
 
 77 means skipped: the tool is not installed.
 """
@@ -34,6 +34,7 @@ LEFT_OUT = ["Qasm3Limits.*", "Qasm3.one_message_for_each_mistake", "ReferenceSam
 # Of three modules, since all of them take many minutes, and what no test runs.
 CUDA_FILES = ["src/tilewave/runtime/cuda/device_bandwidth.cu", "src/tilewave/stabilizer/cuda/frame_run.cu",
               "src/tilewave/statevec/cuda/cuda_sweep.cu", "bench/fields/fields_gpu.cu"]
+OLDEST = "compute_75"  # of those in a wheel (packaging/wheel/build): newer instructions are not known there
 TIMING_PROGRAMS = ["tests/gpu/gpu_bench.cc", "tests/gpu/multi_gpu.cc", "tests/gpu/tile_timing.cc", "tests/stabilizer/gpu_rates.cc"]
 
 
@@ -133,12 +134,17 @@ def compile_cuda():
     nvcc = shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
     if not nvcc:
         skip("nvcc is not installed, so no CUDA was compiled")
+    words = [nvcc, "-std=c++20", "--expt-relaxed-constexpr", "-Xcompiler=-Wall", "-Werror=all-warnings", f"-I{SOURCE}/src", f"-I{SOURCE}/include"]
     with tempfile.TemporaryDirectory() as folder:
         for name in CUDA_FILES:
             begin = time.monotonic()
-            run(nvcc, "-std=c++20", "-arch=sm_90", "-Xptxas=-O1", "--expt-relaxed-constexpr", "-Xcompiler=-Wall", "-Werror=all-warnings",
-                f"-I{SOURCE}/src", f"-I{SOURCE}/include", "-c", SOURCE / name, "-o", f"{folder}/object.o")
+            run(*words, "-arch=sm_90", "-Xptxas=-O1", "-c", SOURCE / name, "-o", f"{folder}/object.o")
             print(f"{name}: {time.monotonic() - begin:.1f} s", flush=True)
+        begin = time.monotonic()
+        files = sorted((SOURCE / "src").rglob("*.cu"))
+        with ThreadPoolExecutor(JOBS) as pool:
+            list(pool.map(lambda k: run(*words, f"-arch={OLDEST}", "-ptx", files[k], "-o", f"{folder}/{k}.ptx"), range(len(files))))
+        print(f"{len(files)} files for {OLDEST}: {time.monotonic() - begin:.1f} s", flush=True)
     for name in TIMING_PROGRAMS:
         run("g++", "-std=c++20", "-fsyntax-only", "-Wall", f"-I{SOURCE}/src", f"-I{SOURCE}/include", f"-I{SOURCE}/tests",
             f"-I{Path(nvcc).resolve().parent.parent}/include", SOURCE / name)

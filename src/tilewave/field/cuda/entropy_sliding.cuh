@@ -4,6 +4,7 @@
 #pragma once
 
 #include "tilewave/field/cuda/entropy_device.cuh"
+#include "tilewave/runtime/cuda/lane_sums.cuh"
 
 namespace tilewave::field::device {
 
@@ -11,20 +12,6 @@ namespace tilewave::field::device {
 struct Cell {
   std::int16_t dx, dy;
 };
-
-// The sum over the lanes of a warp.
-__device__ inline std::int32_t sum_of_lanes(std::int32_t v) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-  for (int apart = 16; apart > 0; apart /= 2) v += __shfl_xor_sync(0xffffffffu, v, apart);
-  return v;
-#else
-  return __reduce_add_sync(0xffffffffu, v);
-#endif
-}
-__device__ inline std::int64_t sum_of_lanes(std::int64_t v) {
-  for (int apart = 16; apart > 0; apart /= 2) v += __shfl_xor_sync(0xffffffffu, v, apart);
-  return v;
-}
 
 /// A warp a row segment of `segment` pixels. cells: `all` of the window, then `changes` entering,
 /// then `changes` leaving.
@@ -63,7 +50,7 @@ __global__ void entropy_sliding_kernel(const Code* __restrict__ image, float* __
       }
     }
     __syncwarp();
-    sum += sum_of_lanes(change);
+    sum += runtime::cuda::sum_of_lanes(change);
     if (lane == 0) {
       const std::int32_t invalid = counts[g.levels];
       const std::int32_t count = g.border == kStudy

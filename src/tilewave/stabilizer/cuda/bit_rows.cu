@@ -1,6 +1,7 @@
 #include "tilewave/stabilizer/cuda/bit_rows.cuh"
 
 #include "tilewave/base/error.h"
+#include "tilewave/runtime/cuda/lane_sums.cuh"
 #include "tilewave/stabilizer/cuda/store_shots.cuh"
 
 namespace tilewave::stabilizer {
@@ -21,11 +22,7 @@ __global__ void __launch_bounds__(kThreads) count_ones(BitRows b, unsigned long 
     const uint4 v = from[k];
     ones += static_cast<unsigned>(__popc(v.x) + __popc(v.y) + __popc(v.z) + __popc(v.w));
   }
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-  for (int apart = 16; apart > 0; apart /= 2) ones += __shfl_xor_sync(0xFFFFFFFFu, ones, apart);
-#else
-  ones = __reduce_add_sync(0xFFFFFFFFu, ones);
-#endif
+  ones = runtime::cuda::sum_of_lanes(ones);
   __shared__ unsigned long long sum;
   if (threadIdx.x == 0) sum = 0;
   __syncthreads();

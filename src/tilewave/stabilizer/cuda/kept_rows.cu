@@ -4,6 +4,7 @@
 #include <cub/device/device_scan.cuh>
 
 #include "tilewave/base/error.h"
+#include "tilewave/runtime/cuda/lane_sums.cuh"
 #include "tilewave/stabilizer/cuda/store_shots.cuh"
 
 namespace tilewave::stabilizer {
@@ -38,7 +39,7 @@ __global__ void __launch_bounds__(kThreads)
   for (std::uint64_t k = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x; k < num_words;
        k += std::uint64_t{gridDim.x} * kThreads)
     ones += static_cast<unsigned>(__popc(words[k]));
-  ones = __reduce_add_sync(0xFFFFFFFFu, ones);
+  ones = runtime::cuda::sum_of_lanes(ones);
   if (threadIdx.x % 32 == 0 && ones) atomicAdd(sum, static_cast<unsigned long long>(ones));
 }
 
