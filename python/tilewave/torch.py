@@ -38,24 +38,28 @@ class _Expectation(torch.autograd.Function):
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, values: Any, function: CircuitFunction, initial: Any) -> Any:
-        values = _in_front(values, in_dims[0], info.batch_size)
+        values = in_front(values, in_dims[0], info.batch_size)
         return _Expectation.apply(values, function, _again(initial, values, info.batch_size)), 0
 
 
-class _First(torch.autograd.Function):
-    """A first derivative, in a graph of its own, so that a second one is an error and not a missing term."""
+def first_derivative(error: type[Exception], text: str) -> Any:
+    """A base of first derivatives, each in a graph of its own, so that a second one is this error and not a missing term."""
+    class First(torch.autograd.Function):
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            pass
 
-    @staticmethod
-    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-        pass
+        @staticmethod
+        def backward(ctx: Any, *_: Any) -> Any:
+            raise error(text)
 
-    @staticmethod
-    def backward(ctx: Any, *_: Any) -> Any:
-        raise RuntimeError("second derivatives of a circuit are not there: leave create_graph out, or detach the gradient")
+        @staticmethod
+        def jvp(ctx: Any, *_: Any) -> Any:
+            raise error(text)
+    return First
 
-    @staticmethod
-    def jvp(ctx: Any, *_: Any) -> Any:
-        raise RuntimeError("second derivatives of a circuit are not there: leave create_graph out, or detach the gradient")
+
+_First = first_derivative(RuntimeError, "second derivatives of a circuit are not there: leave create_graph out, or detach the gradient")
 
 
 class _Jacobian(_First):
@@ -68,7 +72,7 @@ class _Jacobian(_First):
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, values: Any, function: CircuitFunction, initial: Any) -> Any:
-        values = _in_front(values, in_dims[0], info.batch_size)
+        values = in_front(values, in_dims[0], info.batch_size)
         return _Jacobian.apply(values, function, _again(initial, values, info.batch_size)), 0
 
 
@@ -81,11 +85,11 @@ class _Gradient(_First):
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, values: Any, v: Any, function: CircuitFunction, initial: Any) -> Any:
-        values, v = _in_front(values, in_dims[0], info.batch_size), _in_front(v, in_dims[1], info.batch_size)
+        values, v = in_front(values, in_dims[0], info.batch_size), in_front(v, in_dims[1], info.batch_size)
         return _Gradient.apply(values, v, function, _again(initial, values, info.batch_size)), 0
 
 
-def _in_front(tensor, dim, size):
+def in_front(tensor: Any, dim: Optional[int], size: int) -> Any:
     """With the axis of a vmap in front."""
     return tensor.expand(size, *tensor.shape) if dim is None else tensor.movedim(dim, 0)
 

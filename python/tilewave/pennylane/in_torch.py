@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from pennylane.exceptions import DeviceError
 
+from ..torch import first_derivative, in_front
 from .traced import Answers, Calls
 
 
@@ -60,8 +61,8 @@ class _Values(torch.autograd.Function):
         table, initial = ctx.saved_tensors
         # PyTorch's cotangents of complex numbers are the conjugates of what `Calls.vjp` takes
         cotangents = tuple(v.conj().resolve_conj() for v in cotangents)
-        by_start = _StartProduct.apply(table, initial, ctx.calls, *cotangents) if ctx.needs_input_grad[1] else None
-        return _Product.apply(table, initial, ctx.calls, *cotangents), by_start, None
+        by_start = _Product.apply(table, initial, ctx.calls, True, *cotangents) if ctx.needs_input_grad[1] else None
+        return _Product.apply(table, initial, ctx.calls, False, *cotangents), by_start, None
 
     @staticmethod
     def jvp(ctx: Any, tangent: Any, of_start: Any, *_: Any) -> Any:
@@ -79,50 +80,26 @@ class _Values(torch.autograd.Function):
         return found, (0,) * len(found)
 
 
-class _First(torch.autograd.Function):
-    """A first derivative, which has none itself."""
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-        pass
-
-    @staticmethod
-    def backward(ctx: Any, *_: Any) -> Any:
-        raise DeviceError(_NO_SECOND)
-
-    @staticmethod
-    def jvp(ctx: Any, *_: Any) -> Any:
-        raise DeviceError(_NO_SECOND)
+_First = first_derivative(
+    DeviceError,
+    "second derivatives of a circuit are not supported by tilewave.qubit's adjoint method: make the QNode with "
+    "diff_method='parameter-shift' and max_diff=2, and differentiate it with torch.autograd.functional.hessian")
 
 
 class _Product(_First):
-    """[..., numbers], for a cotangent [..., answer] of each part."""
+    """By the numbers, [..., numbers], or by the amplitudes that sets begin in, [..., 2^n], for a cotangent [..., answer] of each
+    part."""
 
     @staticmethod
-    def forward(table: Any, initial: Any, calls: Calls, *cotangents: Any) -> Any:
-        found = calls.vjp(_array(table), [_array(v) for v in cotangents], _array(initial))
-        return torch.as_tensor(found, device=table.device)
+    def forward(table: Any, initial: Any, calls: Calls, by_start: bool, *cotangents: Any) -> Any:
+        product = calls.initial_vjp if by_start else calls.vjp
+        return torch.as_tensor(product(_array(table), [_array(v) for v in cotangents], _array(initial)), device=table.device)
 
     @staticmethod
-    def vmap(info: Any, in_dims: Any, table: Any, initial: Any, calls: Calls, *cotangents: Any) -> Any:
+    def vmap(info: Any, in_dims: Any, table: Any, initial: Any, calls: Calls, by_start: bool, *cotangents: Any) -> Any:
         table, initial = _sets_in_front(table, initial, in_dims, info.batch_size)
-        many = [_in_front(v, dim, info.batch_size) for v, dim in zip(cotangents, in_dims[3:])]
-        return _Product.apply(table, initial, calls, *many), 0
-
-
-class _StartProduct(_First):
-    """[..., 2^n], for a cotangent [..., answer] of each part."""
-
-    @staticmethod
-    def forward(table: Any, initial: Any, calls: Calls, *cotangents: Any) -> Any:
-        found = calls.initial_vjp(_array(table), [_array(v) for v in cotangents], _array(initial))
-        return torch.as_tensor(found, device=table.device)
-
-    @staticmethod
-    def vmap(info: Any, in_dims: Any, table: Any, initial: Any, calls: Calls, *cotangents: Any) -> Any:
-        table, initial = _in_front(table, in_dims[0], info.batch_size), _in_front(initial, in_dims[1], info.batch_size)
-        many = [_in_front(v, dim, info.batch_size) for v, dim in zip(cotangents, in_dims[3:])]
-        return _StartProduct.apply(table, initial, calls, *many), 0
+        many = [in_front(v, dim, info.batch_size) for v, dim in zip(cotangents, in_dims[4:])]
+        return _Product.apply(table, initial, calls, by_start, *many), 0
 
 
 class _Jacobians(_First):
@@ -138,18 +115,9 @@ class _Jacobians(_First):
         return found, (0,) * len(found)
 
 
-_NO_SECOND = ("second derivatives of a circuit are not supported by tilewave.qubit's adjoint method: make the QNode with "
-              "diff_method='parameter-shift' and max_diff=2, and differentiate it with torch.autograd.functional.hessian")
-
-
-def _in_front(tensor, dim, size):
-    """With the axis of a vmap in front."""
-    return tensor.expand(size, *tensor.shape) if dim is None else tensor.movedim(dim, 0)
-
-
 def _sets_in_front(table, initial, dims, size):
     """The table and the states its sets begin in."""
-    return _in_front(table, dims[0], size), None if initial is None else _in_front(initial, dims[1], size)
+    return in_front(table, dims[0], size), None if initial is None else in_front(initial, dims[1], size)
 
 
 def _array(tensor):

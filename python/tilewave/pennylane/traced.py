@@ -265,20 +265,21 @@ class Calls(NamedTuple):
     def vjp(self, table: Any, cotangents: Sequence[Any], initial: Any = None) -> Any:
         """[..., numbers], for cotangents [..., answer] of each part, which may have axes that the table has not."""
         initial = self.start if initial is None else initial
+        found, lead = self._product(self.answers.vjp, table, cotangents, initial)
+        return np.asarray(found, self.real).reshape(lead + np.shape(table)[-1:])
+
+    def initial_vjp(self, table: Any, cotangents: Sequence[Any], initial: Any) -> Any:
+        """[..., 2^n], by the amplitudes that each set begins in: h of `Answers.initial_vjp`."""
+        found, lead = self._product(self.answers.initial_vjp, table, cotangents, initial)
+        return np.asarray(found, self.complex).reshape(lead + np.shape(initial)[-1:])
+
+    def _product(self, product, table, cotangents, initial):
+        """A product of `answers` for rows of everything, and the axes of sets."""
         shapes, cotangents = self.answers.shapes, [np.asarray(v) for v in cotangents]
         lead = np.broadcast_shapes(_lead(table, initial), *(v.shape[:v.ndim - len(shape)] for v, shape in zip(cotangents, shapes)))
         rows, starts = _rows_of(table, lead, initial)
         many = [np.broadcast_to(v, lead + shape).reshape(prod(lead), *shape) for v, shape in zip(cotangents, shapes)]
-        return np.asarray(self.answers.vjp(rows, many, starts), self.real).reshape(lead + np.shape(table)[-1:])
-
-    def initial_vjp(self, table: Any, cotangents: Sequence[Any], initial: Any) -> Any:
-        """[..., 2^n], by the amplitudes that each set begins in: h of `Answers.initial_vjp`."""
-        shapes, cotangents = self.answers.shapes, [np.asarray(v) for v in cotangents]
-        lead = np.broadcast_shapes(_lead(table, initial),
-                                   *(v.shape[:v.ndim - len(shape)] for v, shape in zip(cotangents, shapes)))
-        rows, starts = _rows_of(table, lead, initial)
-        many = [np.broadcast_to(v, lead + shape).reshape(prod(lead), *shape) for v, shape in zip(cotangents, shapes)]
-        return np.asarray(self.answers.initial_vjp(rows, many, starts), self.complex).reshape(lead + np.shape(initial)[-1:])
+        return product(rows, many, starts), lead
 
     def jacobians(self, table: Any, initial: Any = None) -> tuple[Any, ...]:
         """Of each part, [..., answer, numbers]."""

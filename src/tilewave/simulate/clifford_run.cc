@@ -403,6 +403,11 @@ bool asks_only_means(const Options& options) {
          options.state_path.empty() && options.checkpoint.folder.empty();
 }
 
+void fail_without_state(const Error& error, const std::string& why_not) {
+  fail(error.code(), error.what(),
+       "; the stabilizer engine, which needs no state, cannot run this circuit: ", why_not);
+}
+
 std::shared_ptr<const SteeredClifford> choose_tableaux(
     const Program& program, const Options& options, std::span<const circuit::ReadoutError> readout,
     std::string* why_not) {

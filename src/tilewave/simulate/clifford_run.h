@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tilewave/base/error.h"
 #include "tilewave/circuit/noise_model.h"
 #include "tilewave/circuit/stabilizer_circuit.h"
 #include "tilewave/simulate/saved_walk.h"
@@ -60,6 +61,9 @@ bool asks_only_shots(const Options& options, std::uint32_t num_qubits);
 
 /// Up to here a state vector answers as fast, with the same shots on every device.
 constexpr std::uint32_t kMostSmallQubits = 20;
+
+/// Throws the error of a state that does not fit, with the reason why the engine cannot do without.
+[[noreturn]] void fail_without_state(const Error& error, const std::string& why_not);
 
 /// The circuit as steps of tableaux, for the means of Pauli strings: of a Clifford circuit of more than
 /// kMostSmallQubits qubits that something acts on, or of any where `options` name the engine. Where

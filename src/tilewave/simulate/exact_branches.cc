@@ -100,9 +100,7 @@ class Walker {
 
   // Counts an outcome, one that is given up as well.
   void end() {
-    if (++num_ends_ <= kMostOutcomes) return;
-    fail(ExitCode::kUsage, "an exact expectation would walk through more than ", kMostOutcomes,
-         " outcomes of measurements: ask for shots, or for a precision");
+    if (++num_ends_ > kMostOutcomes) fail_outcomes();
   }
 
   void run_gates(State& state) {
@@ -198,6 +196,11 @@ void measure_without_reading(Program& program, Circuit& storage) {
 
 }  // namespace
 
+void fail_outcomes() {
+  fail(ExitCode::kUsage, "an exact expectation would walk through more than ", kMostOutcomes,
+       " outcomes of measurements: ask for shots, or for a precision");
+}
+
 std::vector<double> exact_expectations(const Circuit& clean, const Options& options) {
   const runtime::ThreadLimit limit(options.num_threads);
   circuit::need_bound(clean);
@@ -224,11 +227,7 @@ std::vector<double> exact_expectations(const Circuit& clean, const Options& opti
       state = make_state(n, options.precision, options.num_threads, options.device);
     } catch (const Error& error) {
       if (error.code() != ExitCode::kResources || why_not.empty()) throw;
-      throw Error(error.code(),
-                  std::string(error.what()) +
-                      "; the stabilizer engine, which needs no state, cannot run this "
-                      "circuit: " +
-                      why_not);
+      fail_without_state(error, why_not);
     }
     initial.put_into(*state, false);
     return Walker(program, options).run(std::move(state));

@@ -16,6 +16,9 @@ constexpr double kLeastOutcome = 1e-15;
 /// More ends than this are refused.
 constexpr std::uint64_t kMostOutcomes = std::uint64_t{1} << 16;
 
+/// Throws Error(kUsage): there are more.
+[[noreturn]] void fail_outcomes();
+
 /// <P> of every term of options.observables, without coefficients. Reads noise, precision, device
 /// and num_threads, too. Throws Error(kUsage) for more outcomes than kMostOutcomes,
 /// Error(kResources) where the states, or the density matrix noise needs, do not fit.

@@ -203,18 +203,17 @@ std::unique_ptr<statevec::State> Session::take_state(std::uint32_t num_qubits, P
                                                      const Distribution& distribution) {
   const bool is_shared = distribution.num_ranks() != 1 || distribution.device_bytes != 0 ||
                          distribution.memory_fraction != 0;
-  const auto serves = [&](statevec::State& s) {
+  const auto serves = [&](const statevec::State& s) {
     return !is_shared && spare_threads_ == runtime::wanted_num_threads(num_threads) &&
            s.num_qubits() == static_cast<int>(num_qubits) && s.precision() == precision &&
            (s.device() == "cpu" ? runs_on_cpu(num_qubits, precision, device)
-                                : spare_device_ == device) &&
-           s.wake();
+                                : spare_device_ == device);
   };
   std::unique_ptr<statevec::State> spare;
   bool takes = false;
   {
     const std::scoped_lock lock(mutex_);
-    takes = spare_ && serves(*spare_);
+    takes = spare_ && serves(*spare_) && spare_->wake();
     // one that does not fit is in the way of what is made now
     if (takes || (spare_ && spare_->memory_bytes() > kMostSpareBytes / 64)) spare.swap(spare_);
   }

@@ -272,10 +272,7 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
                                options.distribution);
   } catch (const Error& error) {
     if (error.code() == ExitCode::kResources && !why_no_clifford.empty() && !is_density) {
-      fail(error.code(), error.what(),
-           "; the stabilizer engine, which needs no state, cannot run this "
-           "circuit: ",
-           why_no_clifford);
+      fail_without_state(error, why_no_clifford);
     }
     if (!is_density) throw;
     fail(error.code(), "a density matrix of ", result.num_qubits, " qubits is a state of ", n,

@@ -277,13 +277,6 @@ class Steps final : public SteeredClifford, public std::enable_shared_from_this<
     }
   }
 
-  [[noreturn]] static void fail_outcomes() {
-    throw Error(ExitCode::kUsage,
-                "an exact expectation would walk through more than " +
-                    std::to_string(kMostOutcomes) +
-                    " outcomes of measurements: ask for shots, or for a precision");
-  }
-
   // Empty, or why the operation is none of these.
   std::string add(const Op& op) {
     Step step{op, static_cast<std::uint32_t>(gates_.size()), 0};

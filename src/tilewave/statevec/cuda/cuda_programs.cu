@@ -72,6 +72,12 @@ LoweredPlan::Step CudaState<T>::upload(const tile::TilePass& program, std::size_
 }
 
 template <class T>
+PassKernel CudaState<T>::kernel_now(const CompiledPass& compiled) const {
+  return JitCache::is_too_long(*compiled.kernel.entry) ? writer().kernel_of(compiled.program)
+                                                       : compiled.kernel;
+}
+
+template <class T>
 void CudaState<T>::for_each_step(const ProgramStore::Plan& programs, const Plan& plan,
                                  std::size_t pass,
                                  const std::function<void(const LoweredPlan::Step&)>& f) {
@@ -86,13 +92,11 @@ void CudaState<T>::for_each_step(const ProgramStore::Plan& programs, const Plan&
   if (pass < programs.compiled.size() && !programs.compiled[pass].empty()) {
     const std::vector<CompiledPass>& all = programs.compiled[pass];
     JitCache* const cache = JitCache::of_process();
-    bool has_all = cache != nullptr;
+    bool has_all = false;
     std::vector<PassKernel> kernels;
     for (const CompiledPass& compiled : all) {
-      PassKernel kernel = compiled.kernel;
-      if (has_all && JitCache::is_too_long(*kernel.entry))
-        kernel = writer().kernel_of(compiled.program);
-      has_all = has_all && kernel.entry;  // otherwise all sources of one were too long
+      PassKernel kernel = cache ? kernel_now(compiled) : PassKernel{};
+      has_all = kernel.entry != nullptr;  // otherwise all sources of one were too long
       if (!has_all) break;
       if (kernel.is_wanted) cache->request(*kernel.entry);
       if (!cache->function(*kernel.entry)) next = kernel.entry;
@@ -178,8 +182,7 @@ bool CudaState<T>::request_kernels(const ProgramStore::Plan& programs) {
   bool any = false;
   for (std::size_t p = 0; cache && p < programs.compiled.size(); ++p) {
     for (const CompiledPass& compiled : programs.compiled[p]) {
-      PassKernel kernel = compiled.kernel;
-      if (JitCache::is_too_long(*kernel.entry)) kernel = writer().kernel_of(compiled.program);
+      const PassKernel kernel = kernel_now(compiled);
       if (!kernel.entry || cache->function(*kernel.entry) || !cache->why_not(*kernel.entry).empty())
         continue;
       cache->request(*kernel.entry);

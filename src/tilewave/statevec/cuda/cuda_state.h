@@ -107,6 +107,8 @@ class CudaState final : public State {
                    ProgramStore::Plan& to);
   /// Has the passes of a plan written better in the background.
   void improve(const Plan& plan, std::uint64_t key, const ProgramStore::Plan* kept);
+  /// Of a program that was kept with one, which may have come out too long since.
+  PassKernel kernel_now(const CompiledPass& compiled) const;
   /// Has kernels compiled that programs lack. Whether there are any.
   bool request_kernels(const ProgramStore::Plan& programs);
   /// Takes over what was written in the background.
