@@ -94,10 +94,10 @@ def test_a_run_that_is_killed_goes_on_to_the_same_answers(name, tmp_path):
             killed += 1
         finally:
             process.communicate()
-        if killed == 3:
+        if killed == 3 or not (going / "checkpoint").exists():
             break
     assert killed
-    if process.returncode == 0:  # done, and its checkpoint is gone
+    if not (going / "checkpoint").exists():  # it was done, even where the last kill met it at its end
         shutil.copytree(first, going, dirs_exist_ok=True)
     result = tw.run(circuit, checkpoint=going, resume=going, checkpoint_every=0.05, **kwargs)
     assert not list(going.iterdir())
