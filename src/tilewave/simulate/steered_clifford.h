@@ -1,5 +1,5 @@
 // Clifford circuits that are steered by what they measure: jumps, assignments, and conditions of any
-// kind on Clifford gates, Pauli errors, measurements and resets. The frames of clifford_run.h have no
+// kind on Clifford gates, Pauli errors, measurements and resets. The frames of clifford_program.h have no
 // word for a gate that only some shots see, so that here every shot has a tableau of its own, copied
 // from the one behind the gates that all shots begin with. Cost: a gate 20 ns, a measurement of n qubits
 // 2 n rows of n / 256 vectors (2 us at 70 qubits, 26 us at 1,000); no state of 2^n amplitudes is needed.
