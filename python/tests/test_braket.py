@@ -227,6 +227,36 @@ def test_gradients_are_slopes():
     assert np.isclose(single[0], value, atol=1e-4) and np.isclose(single[1]["alpha"], slopes["alpha"], atol=1e-3)
 
 
+DECLARED = """gate turn x, y { rx(1.1) x; cnot x, y; }
+gate phase x { gphase(0.7); rx(0.3) x; }
+gate both x, y { pow(2) @ turn x, y; inv @ phase y; }
+gate scaled(a) x { gphase(a / 2); pow(3) @ rz(-a) x; }
+"""
+
+
+@pytest.mark.parametrize("call", [
+    "pow(2) @ turn q[0], q[1];", "pow(-3) @ turn q[0], q[1];", "pow(0) @ turn q[0], q[1];", "ctrl @ turn q[2], q[0], q[1];", "both q[0], q[1];",
+    "ctrl @ phase q[0], q[1];", "negctrl @ phase q[0], q[1];", "ctrl(2) @ phase q[0], q[1], q[2];", "negctrl @ ctrl @ phase q[0], q[1], q[2];",
+    "ctrl @ both q[2], q[0], q[1];", "inv @ pow(2) @ both q[0], q[1];", "pow(2) @ ctrl @ phase q[0], q[1];", "inv @ phase q[0];",
+    "ctrl @ inv @ scaled(t) q[0], q[1];", "pow(1 + 1) @ ctrl @ scaled(2 * t) q[1], q[2];", "ctrl @ gphase(0.4) q[0];",
+    "negctrl @ gphase(t) q[0];", "negctrl(2) @ gphase(0.4) q[0], q[1];", "pow(2) @ ctrl @ gphase(0.4) q[0];", "pow(2) @ inv @ gphase(0.3);"])
+def test_modifiers_of_declared_gates_mean_what_openqasm_says(call):
+    # the default simulator hands them to each statement of the body, and forgets phases
+    text = f"{DECLARED}rx(0.3) q[0]; ry(0.5) q[1]; h q[2]; {call}"
+    asked = f"OPENQASM 3.0; input float t; qubit[3] q;\n{text}\n#pragma braket result state_vector\n"
+    found = ours().run(Program(source=asked, inputs={"t": 0.37})).result().values[0]
+    own = f"""OPENQASM 3.0; include "stdgates.inc"; input float t; gate cnot x, y {{ cx x, y; }} qubit[3] q; {text}"""
+    right = tw.simulate(tw.Circuit.from_qasm(own, inputs={"t": 0.37}))
+    assert np.allclose(found, np.asarray(right).reshape(2, 2, 2).T.reshape(-1), atol=1e-12)
+
+
+def test_modifiers_of_declared_gates_in_steered_programs():
+    text = f"""OPENQASM 3.0; qubit[2] q; bit[2] c; {DECLARED} gate flip x {{ rx(pi / 2) x; h x; h x; }} gate half x {{ gphase(pi / 2); }}
+        for int i in [0:0] {{ pow(2) @ flip q[0]; }} c[0] = measure q[0];
+        if (c[0] == 1) {{ h q[0]; pow(2) @ ctrl @ half q[0], q[1]; h q[0]; x q[1]; }} c[0] = measure q[0]; c[1] = measure q[1];"""
+    assert ours().run(Program(source=text), shots=50).result().measurement_counts == {"01": 50}
+
+
 def test_shots_of_clifford_circuits_that_no_memory_holds():
     text = "OPENQASM 3.0; qubit[70] q; bit[70] b; h q[0]; {} b = measure q;"
     chain = "".join(f"cnot q[{k}], q[{k + 1}]; " for k in range(69))
@@ -255,6 +285,8 @@ def test_errors():
             (text.format("z(q[0])").replace("rx(t)", "if (t > 0) rx(t)"), {"t": 1.0}, 0, ValueError, "without control flow"),
             (text.format("z(q[0])").replace("rx(t)", "pow(0.5) @ rx(t)"), {"t": 1.0}, 0, ValueError, "without powers .* whose angles depend"),
             (text.format("z(q[0])").replace("rx(t)", "pow(0.5) @ rx(t)"), {}, 0, NameError, "'t': the program has a free parameter"),
+            (text.format("z(q[0])").replace("rx(t)", "gate g x { rx(1) x; } pow(0.5) @ g"), {"t": 1.0}, 0, ValueError, "declares take whole powers"),
+            (text.format("z(q[0])").replace("rx(t)", "gate g x { rx(1) x; } pow(t) @ g"), {"t": 1.0}, 0, ValueError, "declares take whole powers"),
             (text.format("z(q[0])").replace("rx(t)", "if (t > 0) rx(t)"), {}, 0, NameError, "'t': the program has a free parameter"),
             (text.format("z(q[0])"), {}, 0, NameError, "'t': the program has a free parameter without a value, give run"),
             (text.format("z(q[0])"), {"t": 1.0}, 2.5, TypeError, "^shots is 2.5 .float.: give a whole number"),

@@ -11,7 +11,7 @@ from qiskit import ClassicalRegister, QuantumCircuit, transpile  # noqa: E402
 from qiskit.circuit import (AnnotatedOperation, ControlModifier, InverseModifier, Parameter, ParameterVector,  # noqa: E402
                             PowerModifier)
 from qiskit.circuit.classical import expr, types  # noqa: E402
-from qiskit.circuit.library import RYGate  # noqa: E402
+from qiskit.circuit.library import PauliEvolutionGate, RYGate  # noqa: E402
 from qiskit.primitives import StatevectorEstimator, StatevectorSampler  # noqa: E402
 from qiskit.quantum_info import Pauli, SparsePauliOp, Statevector, random_pauli_list  # noqa: E402
 
@@ -156,6 +156,20 @@ def test_expressions_that_have_no_value_at_zero():
             from_qiskit(circuit)
         found = EstimatorV2().run([(circuit, "Z", values)]).result()[0].data.evs
         np.testing.assert_allclose(found, [np.cos(float(expression.bind(dict(zip((a, b), row))))) for row in values], atol=1e-12)
+
+
+def test_evolutions_are_the_same_product_formula_under_controls():
+    part = QuantumCircuit(2)
+    part.append(PauliEvolutionGate(SparsePauliOp(["XI", "ZZ", "YX"], [0.3, 0.4, 0.9]), 0.7), [0, 1])
+    gate = part.to_gate()
+    for repeated, controlled in [(gate, gate.control(1)), (gate.inverse(), gate.inverse().control(1)), (gate.repeat(2), gate.repeat(2).control(1))]:
+        plain, under = QuantumCircuit(3), QuantumCircuit(3)
+        for circuit, used, qubits in [(plain, repeated, [1, 2]), (under, controlled, [0, 1, 2])]:
+            circuit.x(0)
+            circuit.ry(0.4, 1)
+            circuit.append(used, qubits)
+        np.testing.assert_allclose(state_of(under), state_of(plain), atol=1e-12)
+        np.testing.assert_allclose(state_of(under), Statevector(transpile(under, basis_gates=["u", "cx"])).data, atol=1e-10)
 
 
 def test_parameters_stay_under_modifiers():

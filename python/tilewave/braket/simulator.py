@@ -13,7 +13,6 @@ from typing import Any, Optional, Union
 import numpy as np
 import sympy
 from braket.default_simulator.gate_operations import Reset
-from braket.default_simulator.openqasm.interpreter import Interpreter
 from braket.default_simulator.openqasm.program_context import ProgramContext
 from braket.default_simulator.operation import Observable, Operation
 from braket.default_simulator.result_types import TargetedResultType
@@ -33,6 +32,7 @@ from ..runs import _count, how_of, means_of
 from .convert import Converter, NeedsValues, SymbolicPhase, terms_of
 from .convert import Terms as Letters
 from .gradients import GradientRequest, is_gradient, read_gradient
+from .reader import Reader
 
 _MOST_SURE_QUBITS = 24  # whose state fits memory
 _MOST_SOURCES = 64  # that are kept converted
@@ -275,6 +275,15 @@ class TilewaveSimulator(BaseLocalSimulator):
     def create_program_context(self) -> ProgramContext:
         return _Context(self)
 
+    def parse_program(self, program: OpenQASMProgram) -> ProgramContext:
+        return self._parse_program_with_shots(program, 0)
+
+    def _parse_program_with_shots(self, program: OpenQASMProgram, shots: int) -> ProgramContext:
+        context = self.create_program_context()
+        context._shots = shots
+        reader = Reader(context, warn_advanced_features=True)
+        return reader.run(source=program.source, inputs=program.inputs, is_file=program.source.endswith(".qasm"))
+
     def initialize_simulation(self, **kwargs: Any) -> TilewaveSimulation:
         return TilewaveSimulation(kwargs["qubit_count"], kwargs.get("shots") or 0, self._how, self._rng)
 
@@ -315,7 +324,7 @@ class TilewaveSimulator(BaseLocalSimulator):
 
     def _read(self, source):
         context = self.create_program_context()
-        Interpreter(context, warn_advanced_features=True).run(source=source, inputs={}, is_file=False)
+        Reader(context, warn_advanced_features=True).run(source=source, inputs={}, is_file=False)
         if context.is_branched:
             return _STEERED
         try:

@@ -217,7 +217,7 @@ class Converter(Flow):
             self.add(_STANDARD[kind], rest, base.params, controls, values)
         elif not _has_parameters(op) and getattr(base.definition, "parameters", ()):  # Qiskit bound the controlled gate alone
             return self.generic(op, qubits, clbits, bits)
-        elif base.num_qubits > _MOST_MATRIX_QUBITS:
+        elif base.num_qubits > _MOST_MATRIX_QUBITS or self.is_replaced(base):
             part = QuantumCircuit(base.num_qubits)
             part.append(base, range(base.num_qubits))
             self.part(part, rest, controls, values)
@@ -291,6 +291,11 @@ class Converter(Flow):
             raise ValueError(f"instruction '{op.name}' is an answer of Aer's, which a circuit here does not hold: leave it out, and ask "
                              "tilewave.simulate(circuit) for the state, tilewave.run for probabilities, or an EstimatorV2")
         return self.matrix(op, qubits, clbits, bits)
+
+    def is_replaced(self, op):
+        """Whether its definition takes its place where it has no controls. Its matrix may be another: the definition of an
+        evolution is a product formula."""
+        return _find_method(op) == "generic" and op.definition is not None and not _has_parameters(op)
 
     def matrix_of(self, op):
         if self.template and _has_parameters(op):
