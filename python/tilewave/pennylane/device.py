@@ -108,6 +108,15 @@ def _first(results):
     return results[0]
 
 
+def _deferred(tape):
+    """The circuit that runs in place of one that measures in the middle, whose shots would choose; else the circuit."""
+    measured = [op for op in tape.operations if isinstance(op, MidMeasure)]
+    if not measured or tape.shots or any(op.postselect is not None for op in measured):
+        return tape
+    (tape,), _ = defer_measurements(tape)
+    return tape
+
+
 # Of these the parameter-shift rule is wrong, and PennyLane does not say so.
 _NOT_LINEAR = (PurityMP, MutualInfoMP, VnEntropyMP)
 
@@ -227,6 +236,8 @@ class TilewaveQubit(Device):
                 return False
         if circuit is None:
             return True
+        if execution_config is None or execution_config.mcm_config.mcm_method in (None, "deferred"):
+            circuit = _deferred(circuit)
         framework = framework_of(execution_config, circuit)
         if framework is None:
             return why_not(circuit) is None

@@ -85,7 +85,8 @@ def need_adjoint(tape):
     """Raises DeviceError for a tape that has no adjoint derivatives."""
     reason = why_not(tape)
     if reason is not None:
-        raise DeviceError(f"adjoint derivatives of this circuit are not supported: {reason}")
+        remedy = "" if "use parameter-shift" in reason else " (diff_method='parameter-shift' may have them)"
+        raise DeviceError(f"adjoint derivatives of this circuit are not supported: {reason}{remedy}")
     return (tape,), lambda results: results[0]
 
 
