@@ -73,6 +73,22 @@ TEST(MapCuda, SourceSpecialisesTheLanes) {
   EXPECT_EQ(make_map_kernel(study, MapPrecision::kFast, 2048, true).threads, 1024u);
 }
 
+// Indices have the arithmetic of the CPU, from the same text.
+TEST(MapCuda, SourceHasTheArithmeticOfIndices) {
+  const std::string source =
+      make_map_kernel(MapExpression::parse("idx % (iy + 7) * -ix + v % 3 + (0 - "
+                                           "9223372036854775807 - 1) % (iy + 1)"),
+                      MapPrecision::kPrecise, 7, true)
+          .source;
+  for (const char* part :
+       {"long long whole_remainder(long long a, long long b) {\n  if (b == 0 ",
+        " = whole_remainder(t", " = wrapped_sum(t", " = wrapped_product(t",
+        " = wrapped_difference(0, t", " = floor_mod(t", "(-9223372036854775807LL - 1)"}) {
+    EXPECT_NE(source.find(part), std::string::npos) << part << "\n" << source;
+  }
+  EXPECT_EQ(source.find("#include"), std::string::npos);
+}
+
 TEST(MapCuda, AgainstDoublePrecisionAndTheCpu) {
   std::unique_ptr<MapCuda> probe;
   try {
@@ -144,9 +160,11 @@ TEST(MapCuda, RemaindersHaveTheBitsOfTheCpu) {
     input.push_back(static_cast<float>(draw() / 4294967296.0 * 1e4));
   for (const float special : {0.0f, -0.0f, 1e8f, 3.4e38f, -1e-20f, INFINITY, -INFINITY, NAN})
     input.push_back(special);
-  for (const char* text : {"v % 3", "v % 0.1", "v % 360", "v % 6.2831853", "v % -7", "v % inf",
-                           "v % 1e-40", "1000.7 % v", "(v * 3) % (v - 7)", "v % 0", "trunc(v)",
-                           "sign(v) + isnan(v)", "clip(v, -1, 2)"}) {
+  for (const char* text :
+       {"v % 3", "v % 0.1", "v % 360", "v % 6.2831853", "v % -7", "v % inf", "v % 1e-40",
+        "1000.7 % v", "(v * 3) % (v - 7)", "v % 0", "trunc(v)", "sign(v) + isnan(v)",
+        "clip(v, -1, 2)", "idx % (ix - 7000) + ix % -7", "(idx * 2654435761 * 2654435761) % 10",
+        "ix % (ix % 3)", "abs(7 - ix) * 4611686018427387904 % 1000003", "0.1 + 0.2 == 0.3"}) {
     const auto cpu = map_of(text, input), cuda = on_device(text, input);
     for (std::size_t i = 0; i < input.size(); ++i) {
       ASSERT_TRUE(same_bits(cpu[i], cuda[i]))
