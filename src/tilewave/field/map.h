@@ -121,7 +121,8 @@ int map_op_arity(MapOp op);
 enum class MapPrecision : std::uint8_t {
   kPrecise,  ///< functions correct to 1 ulp (sqrt, log, exp, sin, cos nearly always correctly
              ///< rounded)
-  kFast,     ///< log, exp, sin, cos by float polynomials: up to 4 ulp, sin and cos for |x| < 39000
+  kFast,     ///< log, log2, log10, exp, sin, cos by float polynomials: up to 4 ulp, sin and cos for
+             ///< |x| < 39000
   kLut       ///< a table over the proven domain of the input, bits as precise
 };
 
