@@ -248,6 +248,7 @@ MapCuda::~MapCuda() = default;
 
 void MapCuda::run_on_device(std::int64_t first, std::int64_t count, float* values, void* stream) {
   TW_CHECK(state_->options.precision != MapPrecision::kLut, "a lookup needs a table");
+  TW_CHECK(first + count <= kMostMapPixels, "a map takes arrays of at most 2^48 pixels");
   TW_CHECK(first % 16 == 0, "a piece of an array starts at a multiple of 16");
   long long n = count, width = state_->width, from = first;
   int repeat = state_->options.repeat;
@@ -294,7 +295,6 @@ void MapCuda::look_up_flat(const MapTable& table, std::int64_t first, std::int64
 void MapCuda::run(std::int64_t y_begin, std::int64_t y_end, float* values) {
   State& s = *state_;
   const std::int64_t first = y_begin * s.width, count = (y_end - y_begin) * s.width;
-  TW_CHECK(first + count <= kMostMapPixels, "a map takes arrays of at most 2^48 pixels");
   // a piece starts at a multiple of 16: pixels before it go along, and are not looked at
   const std::int64_t before = first % 16;
   if (s.options.precision == MapPrecision::kLut) {

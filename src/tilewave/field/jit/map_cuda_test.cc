@@ -13,6 +13,7 @@
 #include "tilewave/field/jit/recent.h"
 #include "tilewave/field/rasters_test.h"
 #include "tilewave/field/run/map_runner.h"
+#include "tilewave/runtime/nvrtc.h"
 #include "tilewave/runtime/timer.h"
 
 namespace tilewave::field {
@@ -87,6 +88,28 @@ TEST(MapCuda, SourceHasTheArithmeticOfIndices) {
     EXPECT_NE(source.find(part), std::string::npos) << part << "\n" << source;
   }
   EXPECT_EQ(source.find("#include"), std::string::npos);
+}
+
+// What every operation, of integers and of floats, becomes; the compiler needs no device.
+TEST(MapCuda, SourcesCompile) {
+  std::string why;
+  const auto* const compiler = runtime::cuda::Nvrtc::load({13, 12}, &why);
+  if (compiler == nullptr) GTEST_SKIP() << "NOT TESTED: no NVRTC here: " << why;
+  const std::string options[] = {"-arch=sm_80", "-fmad=false", "-std=c++17"};
+  for (const char* text :
+       {kStudy, "idx % (iy + 7) - -ix * iy + abs(ix - 3) + min(ix, iy) * max(idx, 3) % -7",
+        "(0 - 9223372036854775807 - 1) * (ix + 1) + ix % 0 + ix / 7",
+        "(ix % 2 ? idx : 0.5) + (ix < iy) + (v < ix) + (ix == 3 && !v)",
+        "v % 3 - pow(v, 3) + hypot(v, nan) + atan2(v, inf) + clip(v, -1, 2) + sign(v)"}) {
+    for (const MapPrecision precision : {MapPrecision::kPrecise, MapPrecision::kFast}) {
+      for (const std::int64_t width : {61, 64}) {
+        const std::string source =
+            make_map_kernel(MapExpression::parse(text), precision, width, false).source;
+        const auto program = compiler->compile(source, {}, options);
+        EXPECT_FALSE(program.binary.empty()) << text << "\n" << program.log;
+      }
+    }
+  }
 }
 
 TEST(MapCuda, AgainstDoublePrecisionAndTheCpu) {
