@@ -244,6 +244,88 @@ def test_arrays_on_unknown_devices_are_refused():
         tw.map(Foreign(values, (10, 0)), "v")  # ROCm
 
 
+def test_results_may_share_the_memory_of_the_image():
+    rng = np.random.default_rng(4)
+    buffer = np.zeros((3, 30, 40), np.float32)
+    for image in (buffer.view(np.uint8)[..., :40], buffer.view(np.uint16)[:, ::-1, 1:41],
+                  buffer.view(np.uint8)[..., 120:]):
+        image[...] = rng.integers(0, 20, image.shape)
+        for mask in (None, rng.random(image.shape) > 0.2):
+            kept = image.copy()
+            expected = tw.entropy(kept, 2, mask=mask)
+            assert tw.entropy(image, 2, out=buffer, mask=mask) is buffer
+            np.testing.assert_array_equal(buffer, expected)
+            image[...] = kept
+        kept = image[1].copy()
+        np.testing.assert_array_equal(tw.entropy(image[1], 2, out=buffer[1]), tw.entropy(kept, 2))
+
+
+@pytest.mark.parametrize("name, call", [
+    ("expression is a str, not NoneType", lambda a, i: tw.map(a, None)),
+    ("expression is a str, not bytes", lambda a, i: tw.map(a, b"v")),
+    ("precision is a str, not int", lambda a, i: tw.map(a, "v", precision=1)),
+    ("device is a str, not NoneType", lambda a, i: tw.map(a, "v", device=None)),
+    ("border is a str, not NoneType", lambda a, i: tw.entropy(i, border=None)),
+    ("device is a str, not int", lambda a, i: tw.entropy(i, device=0)),
+    ("min_valid is a number, not None", lambda a, i: tw.entropy(i, min_valid=None)),
+    ("fill is a number, not 'x'", lambda a, i: tw.entropy(i, fill="x")),
+    ("base is a number, not '2'", lambda a, i: tw.entropy(i, base="2")),
+])
+def test_arguments_of_a_wrong_type_are_named(name, call):
+    with pytest.raises(TypeError) as raised:
+        call(np.zeros((4, 6), np.float32), np.zeros((4, 6), np.uint8))
+    assert str(raised.value) == name
+
+
+class Elsewhere:
+    """A tensor, as packages have them whose types NumPy lacks."""
+    dtype, requires_grad = "bfloat16", False
+
+    def __dlpack_device__(self):
+        return 1, 0
+
+    def __dlpack__(self, **options):
+        raise BufferError("no such type")
+
+
+def test_tensors_that_numpy_cannot_read_are_refused_in_a_sentence():
+    tensor = Elsewhere()
+    for call in (lambda: tw.map(tensor, "v"), lambda: tw.entropy(tensor)):
+        with pytest.raises(ValueError, match="^a Elsewhere of bfloat16 cannot be read where it lies .no such type.: convert"):
+            call()
+    tensor.requires_grad = True
+    with pytest.raises(ValueError, match="requires gradients would lose them here: give tensor.detach"):
+        tw.map(tensor, "v")
+    values = np.zeros((4, 6), np.float32)
+    for call in (lambda: tw.map(values, "v", out=tensor), lambda: tw.entropy(values.astype(np.uint8), out=tensor)):
+        with pytest.raises(ValueError, match="out is a float32 NumPy array where the input lies on the host, not Elsewhere: numpy.asarray"):
+            call()
+    rows = [[1, 2]]
+    with pytest.raises(ValueError, match="not list"):
+        tw.map(rows, "v", out=rows)
+
+
+def test_tensors_of_pytorch_are_refused_in_a_sentence():
+    torch = pytest.importorskip("torch")
+    for tensor, message in ((torch.zeros(4, 6, dtype=torch.bfloat16), "bfloat16 cannot be read where it lies"),
+                            (torch.zeros(4, 6, requires_grad=True), "give tensor.detach"),
+                            (torch.zeros(4, 6).to_sparse(), "convert it to a dense array")):
+        with pytest.raises(ValueError, match=message) as raised:
+            tw.map(tensor, "v")
+        assert "\n" not in str(raised.value)
+
+
+def test_narrow_arrays_have_the_values_of_wide_ones():
+    values = np.random.default_rng(5).random(3000, np.float32)
+    for width in (1, 2, 3, 1000):
+        here = values.reshape(-1, width)
+        index = np.arange(3000).reshape(here.shape)
+        np.testing.assert_array_equal(tw.map(here, "v * 2 + idx % 7"), here * 2 + (index % 7).astype(np.float32))
+        rows, columns = np.indices(here.shape)
+        np.testing.assert_array_equal(tw.map(here, "ix * 2 - iy % -3 + idx % (iy + 7)"),
+                                      columns * 2 - rows % -3 + (rows * width + columns) % (rows + 7))
+
+
 @pytest.mark.skipif(tw.built_with_cuda(), reason="this build has the CUDA back end")
 def test_devices_are_refused_clearly_without_cuda():
     values = np.ones((4, 4), np.float32)

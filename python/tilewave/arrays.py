@@ -32,12 +32,28 @@ def on_cuda(array: Any) -> bool:
     return True
 
 
+def is_array(value: Any) -> bool:
+    """Whether it is an array of any package, over whose memory there can be another."""
+    return isinstance(value, np.ndarray) or device_type(value) is not None
+
+
+def refuse_gradients(array: Any) -> None:
+    """Raises ValueError for a tensor of PyTorch that requires gradients."""
+    if getattr(array, "requires_grad", False):
+        raise ValueError("a tensor that requires gradients would lose them here: give tensor.detach()")
+
+
 def as_host_array(array: AnyArray) -> NDArray[Any]:
     """A NumPy array over the same memory where there is one. Raises ValueError for a masked array, whose mask it would lose."""
     if isinstance(array, np.ma.MaskedArray):
         raise ValueError("a masked array would lose its mask here: give it values with .filled(value)")
     if not isinstance(array, np.ndarray) and device_type(array) in _HOST:
-        return np.from_dlpack(array)
+        refuse_gradients(array)
+        try:
+            return np.from_dlpack(array)
+        except (BufferError, RuntimeError, TypeError) as error:  # of a type or layout that NumPy has not
+            raise ValueError(f"a {type(array).__name__} of {getattr(array, 'dtype', 'this type')} cannot be read where it lies ({error}): "
+                             "convert it to a dense array of a type that NumPy has") from None
     return np.asarray(array)
 
 

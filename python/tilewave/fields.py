@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _core
 from ._types import AnyArray, Device
-from .arrays import as_host_array, on_cuda
+from .arrays import as_host_array, is_array, on_cuda, refuse_gradients
 
 Floats = NDArray[np.float32]  # of arrays on the host; one on a CUDA device gives one there
 Border = Literal["crop", "reflect", "nearest", "constant", "valid"]
@@ -41,7 +41,7 @@ def entropy(image: AnyArray, footprint: Union[ArrayLike, int, None] = None, out:
                 A masked array's masked pixels belong to no window
     footprint   the window: a 2-D array whose non-zero cells belong to it, its pixel at (rows // 2, columns // 2); a
                 number r for a square of 2 r + 1 pixels; 5 x 5 when None
-    out         float32 array for the result, made when None
+    out         float32 NumPy array for the result, made when None; it may share memory with the image
     mask        of the image's shape: pixels where it is 0 belong to no window
     base        of the logarithm, finite and above 1; None for natural
     border      what a window sees beyond the edge: crop (nothing), reflect, nearest, constant (the class `constant`),
@@ -57,11 +57,15 @@ def entropy(image: AnyArray, footprint: Union[ArrayLike, int, None] = None, out:
     an array on that device, in `out` or new; it is contiguous and takes no mask, and uint16 needs `levels`.
 
     Returns float32 of the image's shape. It is off by at most 5e-6 bits; 1e-5 in windows of more than 101 x 101 cells with
-    256 classes or fewer. Raises ValueError for arguments it cannot use.
+    256 classes or fewer. Raises ValueError for arguments it cannot use, TypeError
+    for those of a wrong type.
     """
+    base = None if base is None else _real("base", base)
     if base is not None and not base > 1:
         raise ValueError(f"base is a finite number above 1, or None for natural logarithms, not {base}")
     threads, constant = _whole("threads", threads), _whole("constant", constant)
+    border, device = _text("border", border), _text("device", device)
+    min_valid, fill = _real("min_valid", min_valid), _real("fill", fill)
     levels = None if levels is None else _whole("levels", levels)
     if on_cuda(image):
         return _entropy_on_device(image, footprint, out, mask, base, border, constant, levels, min_valid, fill)
@@ -78,6 +82,8 @@ def entropy(image: AnyArray, footprint: Union[ArrayLike, int, None] = None, out:
     image = _as_classes(image, valid)
     cells = _footprint(footprint)
     out = _result(out, image.shape)
+    if np.may_share_memory(out, image):  # windows look at pixels that results would have taken the place of
+        image = image.copy()
     flat = image.reshape(-1, *image.shape[-2:]) if image.ndim != 2 else image[np.newaxis]
     flat_out = out.reshape(flat.shape)
     flat_valid = None if valid is None else valid.reshape(flat.shape)
@@ -120,11 +126,31 @@ def _whole(name, value):
     return number
 
 
+def _text(name, value):
+    """A text."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} is a str, not {type(value).__name__}")
+    return value
+
+
+def _real(name, value):
+    """A real number."""
+    if not isinstance(value, (str, bytes)):
+        try:
+            return float(value)
+        except (TypeError, ValueError):
+            pass
+    raise TypeError(f"{name} is a number, not {value!r}")
+
+
 def _result(out, shape):
     """The array for a result: `out`, or a new one."""
     if out is None:
         return np.empty(shape, np.float32)
-    if not isinstance(out, np.ndarray) or isinstance(out, np.ma.MaskedArray) or out.shape != shape or \
+    if not isinstance(out, np.ndarray):
+        raise ValueError(f"out is a float32 NumPy array where the input lies on the host, not {type(out).__name__}: "
+                         "numpy.asarray(out) shares the memory of one of another package")
+    if isinstance(out, np.ma.MaskedArray) or out.shape != shape or \
             out.dtype != np.float32 or not out.flags.c_contiguous or not out.flags.writeable:
         raise ValueError(f"out must be a contiguous float32 array of the shape {list(shape)} that can be written, and "
                          "have no mask")
@@ -157,10 +183,19 @@ def _entropy_on_device(image, footprint, out, mask, base, border, constant, leve
         raise ValueError("on a device fill is a number or NaN")
     cells = _footprint(footprint)
     has_gaps = _has_gaps(cells, None, border, levels, min_valid)
-    made = _core._entropy_on_device(image, out, cells, levels,
-                                    0.0 if base is None else float(base), border, constant, min_valid,
-                                    float(fill) if has_gaps else float("nan"))
+    made = _on_device(_core._entropy_on_device, image, out, "uint8 or uint16", cells, levels, 0.0 if base is None else base,
+                      border, constant, min_valid, fill if has_gaps else float("nan"))
     return out if made is None else made
+
+
+def _on_device(call, array, out, types, *arguments):
+    """What `call` makes of an array on a device, whose layout and type it checks."""
+    refuse_gradients(array)
+    try:
+        return call(array, out, *arguments)
+    except TypeError:
+        raise TypeError(f"an array on a device is contiguous and of {types}, and out is a contiguous float32 array there"
+                        ) from None
 
 
 def _footprint(footprint):
@@ -203,7 +238,7 @@ def map(array: AnyArray, expression: str, *, out: Any = None, repeat: int = 1, p
 
     array      float32, or values that a float32 holds: float16, bool, integers up to 2^24; at most two dimensions (a vector
                is one row). Where a masked array is masked the result is NaN
-    out        float32 array for the result; ``out=array`` works in place
+    out        float32 NumPy array for the result; ``out=array`` works in place
     repeat     how often the expression is applied, in one pass
     precision  "precise" (1 ulp a function), "fast", or "lut" (precise bits from a table, for whole numbers in a small
                range)
@@ -211,15 +246,16 @@ def map(array: AnyArray, expression: str, *, out: Any = None, repeat: int = 1, p
 
     Arrays of other packages are used where they lie (DLPack). A float32 array on a CUDA device gives an array on that
     device, in `out` (which may be the array) or new. Returns float32 of the array's shape, without a mask. Raises
-    ValueError for arguments it cannot use.
+    ValueError for arguments it cannot use, TypeError for those of a wrong type.
     """
     repeat, threads = _whole("repeat", repeat), _whole("threads", threads)
+    expression, precision, device = _text("expression", expression), _text("precision", precision), _text("device", device)
     if on_cuda(array):
-        made = _core._map_on_device(array, out, expression, repeat, precision)
+        made = _on_device(_core._map_on_device, array, out, "float32", expression, repeat, precision)
         return out if made is None else made
     given = array
     array, valid = _take_mask(array)
-    if out is given and not isinstance(given, np.ma.MaskedArray):
+    if out is not None and out is given and is_array(given) and not isinstance(given, np.ma.MaskedArray):
         out = array
     _check_exact(array, valid)
     if array.ndim not in (1, 2):

@@ -2,6 +2,7 @@
 """Limits for circuits of strangers: what is too long, too large or too slow ends with one line and its exit code."""
 import os
 import resource
+import struct
 import subprocess
 import tempfile
 from pathlib import Path
@@ -36,6 +37,21 @@ if not SANITIZED:  # a sanitizer's shadow is memory too
                   text="OPENQASM 3.0; qubit q; bit c; for int i in [1:3000] { for int j in [1:10000] { rx(0.1*i*j) q; } }"), RESOURCES, "memory", 60)
     ends(tilewave("sample", "--in", "/dev/zero", "--shots", 1, "--max-memory", 200), RESOURCES, "memory")
     ends(tilewave("run", "FILE", "--max-memory", 100, text=HEAD + "qreg q[3]; h q;" + "x q[0];" * 3000000), RESOURCES, "memory")
+    # what names too little memory, or threads that did not start, names the flag that is the cause
+    with tempfile.TemporaryDirectory() as name:
+        raster = Path(name) / "large.npy"
+        header = b"{'descr': '|u1', 'fortran_order': False, 'shape': (3000, 4000), }"
+        raster.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header) + 1) + header + b"\n" + bytes(12_000_000))
+        for flags in (["map", "--expr", "v"], ["entropy"]):
+            for mib in (20, 30, 40):
+                done = tilewave(*flags, raster, "-o", Path(name) / "out.npy", "--max-memory", mib, "--threads", 2)
+                if done.code != 0:
+                    ends(done, RESOURCES, f"--max-memory lets this process take {mib} MiB", what=f"{flags[0]} {mib}")
+            c.check(tilewave(*flags, raster, "-o", Path(name) / "out.npy", "--max-memory", 2000).code == 0, f"{flags[0]} 2000")
+            done = tilewave(*flags, raster, "-o", Path(name) / "out.npy", "--max-memory", 10)
+            ends(done, RESOURCES, "--max-memory lets this process take 10 MiB", what=f"{flags[0]} 10")
+    ends(tilewave("run", "FILE", "--max-memory", 500, "--probabilities", 0, text=big), RESOURCES,
+         "--max-memory lets this process take 500 MiB")
     done = tilewave("run", EXAMPLES / "bell.qasm", "--max-memory", 4000)
     c.check(done.code == 0, f"enough memory: {done.err}")
 

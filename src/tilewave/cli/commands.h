@@ -30,8 +30,11 @@ void add_manual_command(CLI::App& app);
 void add_help_command(CLI::App& app);
 
 /// --max-memory and --max-seconds, of every command, for those who run circuits of others: what goes
-/// beyond them ends with one line and exit code 3. (--max-operations of run and bench is the readers'.)
+/// beyond them ends with an error and exit code 3. (--max-operations of run and bench is the readers'.)
 void add_limit_flags(CLI::App& command);
+/// A line for errors about memory, threads and other resources, which names --max-memory; "" where it
+/// is not given.
+const char* memory_limit_note();
 /// Adds every command, in the order in which `tilewave help` lists them.
 void add_all_commands(CLI::App& app);
 

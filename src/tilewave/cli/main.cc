@@ -9,6 +9,7 @@
 #include <new>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -61,6 +62,7 @@ void on_interrupt(int signal) {
 // Nearly always the memory is at its end, so nothing is allocated here.
 [[noreturn]] void on_terminate() {
   constexpr char kMemory[] = "error: out of memory: this machine has too little for it\n";
+  constexpr char kLimited[] = "error: out of memory: less is allowed than this needs\n";
   constexpr char kOther[] = "error: internal error: an exception in a place that has no way out\n";
   bool is_memory = false;
   try {
@@ -74,9 +76,10 @@ void on_interrupt(int signal) {
   } catch (...) {
   }
   if (!is_silent) {
-    [[maybe_unused]] const auto written = is_memory
-                                              ? write(STDERR_FILENO, kMemory, sizeof kMemory - 1)
-                                              : write(STDERR_FILENO, kOther, sizeof kOther - 1);
+    const std::string_view note = tilewave::cli::memory_limit_note();
+    const std::string_view what = !is_memory ? kOther : note.empty() ? kMemory : kLimited;
+    [[maybe_unused]] auto written = write(STDERR_FILENO, what.data(), what.size());
+    if (is_memory) written = write(STDERR_FILENO, note.data(), note.size());
   }
   tilewave::remove_unfinished_files();
   if (!is_memory) std::abort();
@@ -89,6 +92,7 @@ bool is_main_over = false;
 void on_exit_of_library(int code, void*) {
   if (is_main_over || code != EXIT_FAILURE) return;
   tilewave::remove_unfinished_files();
+  if (!is_silent) std::fputs(tilewave::cli::memory_limit_note(), stderr);
   std::fflush(stderr);
   _exit(static_cast<int>(ExitCode::kResources));
 }
@@ -121,7 +125,9 @@ int report_failure(ExitCode code, const std::string& message) {
     code = ExitCode::kCommunication;
   }
   const std::string who = rank > 0 ? "rank " + std::to_string(rank) + ": " : "";
-  std::fprintf(stderr, "error: %s%s\n", who.c_str(), for_terminal(told).c_str());
+  const bool is_of_resources = code == ExitCode::kResources;
+  std::fprintf(stderr, "error: %s%s\n%s", who.c_str(), for_terminal(told).c_str(),
+               is_of_resources ? tilewave::cli::memory_limit_note() : "");
   std::fflush(stderr);
   if (ranks) ranks->abort(static_cast<int>(code));
   return static_cast<int>(code);
@@ -185,6 +191,9 @@ int guarded_main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     const std::string command = argc > 1 ? argv[1] : "";
     const bool has_qubits = command == "run" || command == "bench";
+    if (*tilewave::cli::memory_limit_note() != '\0') {
+      return report_failure(ExitCode::kResources, "out of memory: less is allowed than this needs");
+    }
     return report_failure(
         ExitCode::kResources,
         has_qubits ? "out of memory: this machine has too little for the circuit, its state "

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdint>
+#include <cstdio>
 #include <string>
 
 #include <sys/resource.h>
@@ -24,6 +25,8 @@ namespace {
 constexpr std::uint64_t kMostMib = std::uint64_t{1} << 30;
 constexpr double kMostSeconds = 1e8;
 
+char memory_note[100] = "";  // written before memory is short
+
 // The system refuses memory beyond the limit: of the heap, of states and of stacks of threads.
 void limit_memory(std::uint64_t mib) {
   const rlim_t bytes = static_cast<rlim_t>(mib) << 20;
@@ -34,6 +37,9 @@ void limit_memory(std::uint64_t mib) {
   if (limit.rlim_max == RLIM_INFINITY || limit.rlim_max > bytes) limit.rlim_max = bytes;
   if (::setrlimit(RLIMIT_DATA, &limit) != 0)
     throw Error(ExitCode::kResources, "--max-memory: the system sets no such limit");
+  std::snprintf(memory_note, sizeof memory_note,
+                "  --max-memory lets this process take %llu MiB: a greater one may be enough\n",
+                static_cast<unsigned long long>(mib));
 }
 
 bool tells = true;  // the first process of a run; asked before the signal may come
@@ -69,6 +75,8 @@ void limit_seconds(const std::string& text) {
 }
 
 }  // namespace
+
+const char* memory_limit_note() { return memory_note; }
 
 void add_limit_flags(CLI::App& command) {
   add_number_flag(command, "--max-memory", limit_memory,

@@ -235,6 +235,60 @@ std::vector<float> inner(const std::vector<float>& values, const Image& image, i
 }
 
 // What lies outside of the image for every pixel is not looked at, and that changes no bit.
+// Narrow images are worked on with rows and columns exchanged: the bits of each as it lies, whole, in
+// bands and in regions, also where chunks of rows meet.
+TEST(Entropy, NarrowImagesHaveTheBitsOfOthers) {
+  const std::vector<std::uint8_t> hook = {1, 0, 0, 1, 0, 1, 1, 1, 0, 0, 0, 1};  // 3 x 4
+  struct Row {
+    Footprint window;
+    int levels;
+    std::int64_t height;
+    double min_valid;
+  };
+  for (const Row& row :
+       {Row{Footprint::rectangle(5, 5), 16, 700, 0}, Row{Footprint::rectangle(4, 9), 200, 513, 0.5},
+        Row{Footprint::rectangle(31, 2), 16, 600, 0},
+        Row{Footprint::from_mask(hook, 3, 4), 300, 512, 0}, Row{Footprint::disk(3), 7, 70000, 0}}) {
+    for (const std::int64_t width : {1, 2, 3, 7}) {
+      const Image image = random_image(width, row.height, row.levels, 0.1, 3);
+      for (const Border border : {Border::kCrop, Border::kReflect, Border::kNearest,
+                                  Border::kConstant, Border::kValid, Border::kStudy2020}) {
+        if (border == Border::kStudy2020 && (!row.window.is_rectangle() || row.min_valid > 0))
+          continue;
+        EntropyOptions o{.window = row.window,
+                         .levels = row.levels,
+                         .border = border,
+                         .constant_code = 5,
+                         .min_valid = row.min_valid,
+                         .threads = 2};
+        const auto got = entropy_of(image.codes, width, o);
+        EntropyOptions sliding = o;
+        sliding.algorithm = EntropyAlgorithm::kSliding;
+        const auto want = entropy_of(image.codes, width, sliding);
+        ASSERT_TRUE(same_bits(got, want))
+            << width << " x " << row.height << ", border " << static_cast<int>(border);
+        const EntropyPlan plan(o, width, row.height);
+        const Region region{width / 3, width, 3, row.height - 1};
+        std::vector<float> part(static_cast<std::size_t>(region.width() * region.height()));
+        entropy_cpu(plan, all_rows(image.codes.data(), width, row.height), region, part.data(),
+                    region.width());
+        for (std::int64_t y = region.y_begin; y < region.y_end; ++y) {
+          for (std::int64_t x = region.x_begin; x < region.x_end; ++x) {
+            const auto k = (y - region.y_begin) * region.width() + x - region.x_begin;
+            ASSERT_TRUE(same_bits(part[static_cast<std::size_t>(k)],
+                                  want[static_cast<std::size_t>(y * width + x)]))
+                << "(" << x << ", " << y << ") of " << width << " columns";
+          }
+        }
+      }
+    }
+  }
+  const Footprint turned = Footprint::from_mask(hook, 3, 4).transposed();
+  EXPECT_EQ(turned.width(), 4);
+  EXPECT_EQ(turned.height(), 3);
+  EXPECT_EQ(turned.num_cells(), 6);
+}
+
 TEST(Entropy, WindowsLargerThanTheImage) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));

@@ -64,6 +64,17 @@ Footprint Footprint::from_mask(const std::vector<std::uint8_t>& cells, int w, in
   return f;
 }
 
+Footprint Footprint::transposed() const {
+  std::vector<std::uint8_t> cells(static_cast<std::size_t>(width_) *
+                                  static_cast<std::size_t>(height_));
+  for (const Span& span : spans_) {
+    for (int dx = span.dx_begin; dx < span.dx_end; ++dx)
+      cells[static_cast<std::size_t>(dx + left()) * static_cast<std::size_t>(height_) +
+            static_cast<std::size_t>(span.dy + top())] = 1;
+  }
+  return from_mask(cells, height_, width_);
+}
+
 Footprint Footprint::within(std::int64_t reach_x, std::int64_t reach_y) const {
   Footprint f;
   f.width_ = static_cast<int>(std::min<std::int64_t>(width_, 2 * reach_x + 1));

@@ -26,6 +26,9 @@ class Footprint {
   /// Without the cells more than reach_x columns or reach_y rows from the pixel.
   Footprint within(std::int64_t reach_x, std::int64_t reach_y) const;
 
+  /// Rows and columns exchanged.
+  Footprint transposed() const;
+
   int width() const { return width_; }
   int height() const { return height_; }
   int left() const { return width_ / 2; }  ///< cells left of the pixel

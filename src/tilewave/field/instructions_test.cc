@@ -99,6 +99,27 @@ TEST(Instructions, RemaindersAreExact) {
   EXPECT_EQ(MapExpression::parse("1 % inf").evaluate(0, 0, 0, 0), 1.0);
 }
 
+// Indices are whole numbers with every set, in rows of any length.
+TEST(Instructions, IndicesAreWholeNumbers) {
+  with_every_set([](const std::string& set) {
+    for (const char* text :
+         {"idx % (iy + 7) - ix % -7", "(idx * 2654435761 * 2654435761) % 1000003",
+          "ix % iy + idx % 0", "abs(ix - 700) * min(iy, 3) - max(-ix, iy)",
+          "(ix < iy) + (ix == idx) * 2 + (iy != 1) * 4", "-ix * 9223372036854775807 % 1000",
+          "ix % 2 ? idx : 0 - iy"}) {
+      const auto e = MapExpression::parse(text);
+      for (const std::int64_t width : {1, 3, 50, 1500}) {
+        const auto got = map_of(text, std::vector<float>(3000), {}, width);
+        for (std::int64_t i = 0; i < 3000; ++i) {
+          ASSERT_EQ(got[static_cast<std::size_t>(i)],
+                    static_cast<float>(e.evaluate(0, i % width, i / width, i)))
+              << set << ": " << text << ", pixel " << i << " in rows of " << width;
+        }
+      }
+    }
+  });
+}
+
 TEST(Instructions, FunctionsAreWithinAnUlpOfTheLibrary) {
   struct Row {
     const char* text;

@@ -2,8 +2,9 @@
 // stays in the nearest memory. v is the value at a pixel, ix its column, iy its row, idx = iy *
 // width + ix.
 //
-// Values are 32-bit floats, every operation rounds to a float; index arithmetic is in 64-bit
-// integers (division always gives a float; % is the non-negative remainder of a positive divisor).
+// Values are 32-bit floats, every operation rounds to a float, those of constants too; arithmetic of
+// indices and of numbers written without a point is in 64-bit integers that wrap round (division
+// always gives a float; % has the sign of the divisor, and x % 0 of integers is 0).
 // Conditions are 0 or 1; cond ? a : b computes both. Division by zero gives infinity or NaN, as
 // IEEE 754 says. Conditions on ix % m, iy % m, idx % m with a constant m are specialised away: the
 // columns of each residue run a program of their own without the test.
@@ -68,13 +69,20 @@ enum class MapOp : std::uint8_t {
 /// Residues of ix, iy and idx that get programs of their own.
 constexpr int kMostMapPeriod = 16;
 
+/// The most pixels that an array of a map has: ix, iy and idx are below it.
+constexpr std::int64_t kMostMapPixels = std::int64_t{1} << 48;
+
 /// A node; operands are indices of earlier nodes. Equal nodes are stored once.
 struct MapNode {
   MapOp op = MapOp::kNumber;
   bool is_integer = false;
   int a = -1, b = -1, c = -1;
-  double number = 0;
-  bool operator==(const MapNode&) const = default;
+  double number = 0;       ///< of a number, what a float holds of it
+  std::int64_t whole = 0;  ///< of an integer, all of it
+  double exact = 0;        ///< what double precision makes of what was written
+
+  static MapNode of_real(double value);
+  static MapNode of_whole(std::int64_t value);
 };
 
 /// A parsed expression; immutable. The last node is the result.
@@ -85,8 +93,8 @@ class MapExpression {
 
   const std::vector<MapNode>& nodes() const { return nodes_; }
   const std::string& text() const { return text_; }
-  /// The least common multiple of the constant moduli of ix, iy, idx; 1 if there are none, or it
-  /// exceeds kMostMapPeriod.
+  /// The least common multiple of the constant moduli of ix, iy, idx that are no more than
+  /// kMostMapPeriod and whose dividends do not wrap round; 1 if there are none.
   int period() const { return period_; }
   bool uses(MapOp leaf) const;
 
@@ -94,7 +102,7 @@ class MapExpression {
   /// tests of residues folded to constants, unused nodes dropped.
   MapExpression specialise(int column, int row, int index) const;
 
-  /// In double precision, for one pixel; what --verify compares with.
+  /// In double precision (integers as they are), for one pixel; what --verify compares with.
   double evaluate(double v, std::int64_t ix, std::int64_t iy, std::int64_t idx) const;
 
   /// Adds a node, folding constants; returns its index. For the parser.
@@ -113,7 +121,8 @@ int map_op_arity(MapOp op);
 enum class MapPrecision : std::uint8_t {
   kPrecise,  ///< functions correct to 1 ulp (sqrt, log, exp, sin, cos nearly always correctly
              ///< rounded)
-  kFast,     ///< log, exp, sin, cos by float polynomials: up to 4 ulp, sin and cos for |x| < 39000
+  kFast,     ///< log, log2, log10, exp, sin, cos by float polynomials: up to 4 ulp, sin and cos for
+             ///< |x| < 39000
   kLut       ///< a table over the proven domain of the input, bits as precise
 };
 

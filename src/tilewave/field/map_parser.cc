@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "tilewave/base/error.h"
@@ -149,8 +151,7 @@ class Parser {
     const std::string_view dots = "...", none = "", head = from > 0 ? dots : none,
                            tail = has_more ? dots : none;
     const std::string line =
-        std::string(head) +
-        shown(text_.substr(from, at - from + (has_more ? kAround : text_.npos))) +
+        std::string(head) + shown(text_.substr(from, has_more ? at - from + kAround : text_.npos)) +
         std::string(tail);
     tilewave::fail(ExitCode::kUsage, "expression: column ", at + 1, ": ", what, ": write ", want,
                    "\n  ", line, "\n  ", std::string(head.size() + at - from, ' '), "^");
@@ -168,7 +169,7 @@ class Parser {
   }
   int node(MapOp op, int a, int b = -1, int c = -1) {
     if (out_.nodes().size() >= 250) fail("the expression is too long", "at most 250 operations");
-    return out_.add({op, false, a, b, c, 0});
+    return out_.add({op, false, a, b, c});
   }
 
   int conditional() {
@@ -276,13 +277,15 @@ class Parser {
     const auto [value, size, is_too_large] = read_double(std::string_view(text_).substr(at_));
     if (size == 0) fail("this is no number", "digits, such as 1.5e3");
     const std::string digits(start, size);
-    const bool integer = digits.find_first_of(".eE") == std::string::npos && value < 9e15;
     if (std::isalpha(static_cast<unsigned char>(start[size]))) {
       at_ += digits.size();
       fail("a letter follows a number", "an operator between them");
     }
     at_ += digits.size();
-    return out_.add({MapOp::kNumber, integer, -1, -1, -1, value});
+    std::int64_t whole = 0;  // written without a point, and within 64 bits
+    const auto [end, error] = std::from_chars(start, start + size, whole);
+    return out_.add(error == std::errc() && end == start + size ? MapNode::of_whole(whole)
+                                                                : MapNode::of_real(value));
   }
 
   int name() {
@@ -291,14 +294,14 @@ class Parser {
            (std::isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_'))
       ++at_;
     const std::string id = text_.substr(start, at_ - start);
-    if (id == "v") return out_.add({MapOp::kValue, false, -1, -1, -1, 0});
-    if (id == "ix") return out_.add({MapOp::kColumn, true, -1, -1, -1, 0});
-    if (id == "iy") return out_.add({MapOp::kRow, true, -1, -1, -1, 0});
-    if (id == "idx") return out_.add({MapOp::kIndex, true, -1, -1, -1, 0});
-    if (id == "pi") return out_.add({MapOp::kNumber, false, -1, -1, -1, 3.14159265358979323846});
-    if (id == "e") return out_.add({MapOp::kNumber, false, -1, -1, -1, 2.71828182845904523536});
-    if (id == "inf") return out_.add({MapOp::kNumber, false, -1, -1, -1, HUGE_VAL});
-    if (id == "nan") return out_.add({MapOp::kNumber, false, -1, -1, -1, NAN});
+    if (id == "v") return out_.add({MapOp::kValue});
+    if (id == "ix") return out_.add({MapOp::kColumn, true});
+    if (id == "iy") return out_.add({MapOp::kRow, true});
+    if (id == "idx") return out_.add({MapOp::kIndex, true});
+    if (id == "pi") return out_.add(MapNode::of_real(3.14159265358979323846));
+    if (id == "e") return out_.add(MapNode::of_real(2.71828182845904523536));
+    if (id == "inf") return out_.add(MapNode::of_real(HUGE_VAL));
+    if (id == "nan") return out_.add(MapNode::of_real(NAN));
     for (const ShortRow& row : kShorts) {
       if (id == row.name) return spell(row.what, arguments(id, row.arity));
     }
@@ -329,9 +332,7 @@ class Parser {
   }
 
   int spell(Short what, const std::array<int, 3>& a) {
-    const auto whole = [&](int n) {
-      return out_.add({MapOp::kNumber, true, -1, -1, -1, static_cast<double>(n)});
-    };
+    const auto whole = [&](int n) { return out_.add(MapNode::of_whole(n)); };
     switch (what) {
       case Short::kWhere:
         return node(MapOp::kSelect, a[0], a[1], a[2]);

@@ -110,7 +110,7 @@ MapProgram compile_map(const MapExpression& expression) {
       MapStep step;
       step.op = MapOp::kNumber;
       step.integer = true;
-      step.number = nodes[i].number;
+      step.whole = nodes[i].whole;
       step.out = block[i] = integers.take();
       program.steps.push_back(step);
     }

@@ -19,6 +19,7 @@ struct MapStep {
   int immediate = 0;      ///< 1: the first operand is `number`, 2: the second is
   int out = 0, a = 0, b = 0, c = 0;
   double number = 0;
+  std::int64_t whole = 0;  ///< an integer number
   /// What becomes of a function's value (log, exp, sin, cos) before it is stored, in this order:
   /// + addend, square root, + float block `sum`.
   bool plus = false, root = false;
@@ -39,9 +40,10 @@ struct MapProgram {
 
 MapProgram compile_map(const MapExpression& expression);
 
-/// Where a block's pixels lie: pixel j is column ix + j * step of row iy, index idx + j * step.
+/// Where a block's pixels lie: pixel j is column ix + j * step of row iy, index idx + j * step. With
+/// a width the block may pass the ends of rows: column and row follow from the index, step is 1.
 struct MapPlace {
-  std::int64_t ix = 0, iy = 0, idx = 0, step = 1;
+  std::int64_t ix = 0, iy = 0, idx = 0, step = 1, width = 0;
 };
 
 /// Runs the program `repeat` times on n <= kMapBlock values in place. values is float block 0;

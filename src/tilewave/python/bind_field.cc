@@ -125,8 +125,10 @@ struct DeviceResult {
   std::shared_ptr<DeviceMemory> memory;
   float* data = nullptr;
 
+  // in_place: `out` may be the array; no result may take the place of a value that is still to be
+  // read.
   template <class A>
-  DeviceResult(const A& like, const std::optional<DeviceArray<float>>& out) {
+  DeviceResult(const A& like, const std::optional<DeviceArray<float>>& out, bool in_place) {
     if (!out) {
       memory = std::make_shared<DeviceMemory>(like.device_id(), like.size() * sizeof(float));
       data = static_cast<float*>(memory->data());
@@ -136,6 +138,15 @@ struct DeviceResult {
       throw Error(ExitCode::kUsage, "out must have the shape of the array and lie beside it");
     }
     data = out->data();
+    const auto begin = [](const auto& array) {
+      return reinterpret_cast<std::uintptr_t>(array.data());
+    };
+    const bool overlaps =
+        begin(like) < begin(*out) + out->nbytes() && begin(*out) < begin(like) + like.nbytes();
+    if (overlaps && !(in_place && begin(like) == begin(*out))) {
+      throw Error(ExitCode::kUsage,
+                  "out shares memory with the array: use other memory on a device");
+    }
   }
   /// The new array; none where it is in `out`.
   template <class A>
@@ -179,7 +190,7 @@ nb::object entropy_on_device(const DeviceArray<const T>& image,
              width = static_cast<std::int64_t>(image.shape(image.ndim() - 1));
   const field::EntropyOptions options =
       entropy_options(footprint, levels, base, border, constant_code, min_valid, 0);
-  const DeviceResult result(image, out);
+  const DeviceResult result(image, out, false);
   {
     const nb::gil_scoped_release release;
     field::EntropyCuda entropy(field::EntropyPlan(options, width, height), image.device_id());
@@ -204,7 +215,7 @@ nb::object map_on_device(const DeviceArray<const float>& values,
   if (options.precision == field::MapPrecision::kLut) {
     throw Error(ExitCode::kUsage, "a map by table needs the values on the host: use 'precise'");
   }
-  const DeviceResult result(values, out);
+  const DeviceResult result(values, out, true);
   const int device = values.device_id();
   check_alignment(result.data);
   if (values.ndim() != 1 && values.ndim() != 2) {

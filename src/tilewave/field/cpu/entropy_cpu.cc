@@ -3,10 +3,12 @@
 // order.
 #include <algorithm>
 #include <limits>
+#include <vector>
 
 #include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
 #include "tilewave/field/cpu/entropy_tile.h"
+#include "tilewave/field/cpu/entropy_tuning.h"
 #include "tilewave/field/entropy.h"
 #include "tilewave/field/work_threads.h"
 
@@ -124,6 +126,50 @@ void run_tile(const EntropyPlan& plan, const CodeRows<Src>& codes, std::int64_t 
     blank_border(plan, x0, y0, width, height, out, out_stride);
 }
 
+// Whether the region is so narrow, and so much higher than the window, that rows and columns are
+// better exchanged. A plan that is forced to an algorithm stays as it is.
+bool is_narrow(const EntropyPlan& plan, const Region& region) {
+  return plan.width() < kNarrowImage && region.height() >= kNarrowRows &&
+         plan.window().height() <= kNarrowRows / 4 &&
+         plan.options().algorithm == EntropyAlgorithm::kAuto;
+}
+
+template <class Src>
+void run(const EntropyPlan& plan, const CodeRows<Src>& codes, const Region& region, float* out,
+         std::int64_t out_stride);
+
+// The entropies of the exchanged image in the exchanged window are the same, bit for bit: sums of
+// integers have no order.
+template <class Src>
+void run_exchanged(const EntropyPlan& plan, const CodeRows<Src>& codes, const Region& region,
+                   float* out, std::int64_t out_stride) {
+  EntropyOptions options = plan.options();
+  options.window = options.window.transposed();
+  const EntropyPlan exchanged(options, plan.height(), plan.width());
+  std::vector<Src> columns;
+  std::vector<float> results;
+  for (std::int64_t y = region.y_begin; y < region.y_end; y += kNarrowChunk) {
+    const Region rows{region.x_begin, region.x_end, y, std::min(y + kNarrowChunk, region.y_end)};
+    const std::int64_t first = plan.needed_begin(rows.y_begin);
+    const std::int64_t held = plan.needed_end(rows.y_end) - first, width = plan.width();
+    columns.resize(static_cast<std::size_t>(held * width));
+    for (std::int64_t x = 0; x < width; ++x) {
+      const Src* from = codes.data + (first - codes.row_begin) * codes.stride + x;
+      Src* const to = columns.data() + x * held;
+      for (std::int64_t k = 0; k < held; ++k) to[k] = from[k * codes.stride];
+    }
+    results.resize(static_cast<std::size_t>(rows.width() * rows.height()));
+    // only the columns that are held are read
+    run<Src>(exchanged, {columns.data() - first, held, plan.height(), width, 0, width},
+             {rows.y_begin, rows.y_end, rows.x_begin, rows.x_end}, results.data(), rows.height());
+    for (std::int64_t x = 0; x < rows.width(); ++x) {
+      float* const to = out + (rows.y_begin - region.y_begin) * out_stride + x;
+      const float* const from = results.data() + x * rows.height();
+      for (std::int64_t k = 0; k < rows.height(); ++k) to[k * out_stride] = from[k];
+    }
+  }
+}
+
 template <class Src>
 void run(const EntropyPlan& plan, const CodeRows<Src>& codes, const Region& region, float* out,
          std::int64_t out_stride) {
@@ -139,6 +185,7 @@ void run(const EntropyPlan& plan, const CodeRows<Src>& codes, const Region& regi
   TW_CHECK(sizeof(Src) > 1 || plan.options().levels <= 256,
            "more than 256 levels need 16-bit codes");
   if (region.width() == 0) return;
+  if (is_narrow(plan, region)) return run_exchanged(plan, codes, region, out, out_stride);
   const double pixels = static_cast<double>(region.width()) * static_cast<double>(region.height());
   const int threads = threads_for_work(plan.options().threads, plan.cpu_ns() * pixels);
   const std::int64_t rows = region.height();

@@ -19,39 +19,54 @@
 namespace tilewave::field {
 namespace {
 
+// How the pixels of an array are walked through.
+enum class Walk : std::uint8_t {
+  kRows,    // row by row, a program for each residue of the column and row
+  kFlat,    // as one row: what the programs need follows from the index alone
+  kPlaces,  // as one row of short ones: one program, which works every column and row out
+};
+
 // The programs of all residues that occur, made before the threads start.
 class ProgramSet {
  public:
-  explicit ProgramSet(const MapExpression& expression)
-      : expression_(expression), period_(expression.period()) {}
-
-  int period() const { return period_; }
-  bool by_row() const { return expression_.uses(MapOp::kRow); }
-
-  void prepare(std::int64_t width, std::int64_t y_begin, std::int64_t y_end) {
-    const std::int64_t last = std::min(y_end, y_begin + std::int64_t{period_} * period_);
-    for (std::int64_t y = y_begin; y < last; ++y) {
+  ProgramSet(const MapExpression& expression, Walk walk, std::int64_t width, std::int64_t y_begin,
+             std::int64_t y_end)
+      : period_(walk == Walk::kPlaces ? 1 : expression.period()),
+        of_((walk == Walk::kRows ? period_ : 1) * static_cast<std::size_t>(period_)) {
+    std::map<std::array<int, 3>, std::size_t> known;
+    const std::int64_t rows =
+        walk == Walk::kRows ? std::min<std::int64_t>(period_, y_end - y_begin) : 1;
+    for (std::int64_t y = y_begin; y < y_begin + rows; ++y) {
       for (int p = 0; p < period_; ++p) {
-        const auto key = key_of(p, y, width);
-        if (!programs_.contains(key))
-          programs_[key] = compile_map(expression_.specialise(key[0], key[1], key[2]));
+        const auto index = static_cast<int>((y * width + p) % period_);
+        // of a flat walk the width is a multiple of the period where columns are asked for
+        const int column = walk == Walk::kFlat ? index : p;
+        const std::array<int, 3> key{column, static_cast<int>(y % period_), index};
+        if (!known.contains(key)) {
+          known[key] = programs_.size();
+          programs_.push_back(compile_map(
+              walk == Walk::kPlaces ? expression : expression.specialise(key[0], key[1], key[2])));
+        }
+        of_[place(p, walk == Walk::kRows ? y : 0)] = known[key];
       }
     }
-    for (const auto& [key, program] : programs_) {
+    for (const MapProgram& program : programs_) {
       float_blocks = std::max(float_blocks, program.num_float_blocks);
       integer_blocks = std::max(integer_blocks, program.num_integer_blocks);
       functions &= std::any_of(program.steps.begin(), program.steps.end(), takes_more);
     }
   }
 
-  const MapProgram& at(int column, std::int64_t y, std::int64_t width) const {
-    return programs_.at(key_of(column, y, width));
+  int period() const { return period_; }
+
+  const MapProgram& at(int column, std::int64_t y) const {
+    return programs_[of_[place(column, y)]];
   }
 
   /// Of the dearest program, a value.
   double cost_ns(bool fast, int repeat) const {
     double most = 0;
-    for (const auto& [key, program] : programs_)
+    for (const MapProgram& program : programs_)
       most = std::max(most, program_cost_ns(program, fast, repeat));
     return most;
   }
@@ -60,14 +75,29 @@ class ProgramSet {
   bool functions = true;  // every program has one that can bring memory ahead
 
  private:
-  std::array<int, 3> key_of(int column, std::int64_t y, std::int64_t width) const {
-    return {column, static_cast<int>(y % period_),
-            static_cast<int>((y * width + column) % period_)};
+  // idx % period follows from iy % period and ix % period
+  std::size_t place(int column, std::int64_t y) const {
+    return static_cast<std::size_t>(y % period_ * period_ + column);
   }
-  const MapExpression& expression_;
   int period_;
-  std::map<std::array<int, 3>, MapProgram> programs_;
+  std::vector<MapProgram> programs_;
+  std::vector<std::size_t> of_;
 };
+
+// Rows are joined where that changes nothing, and where they are so short that a row costs more
+// than its pixels.
+Walk choose_walk(const MapExpression& expression, std::int64_t width) {
+  const bool columns = expression.uses(MapOp::kColumn), rows = expression.uses(MapOp::kRow);
+  if (!columns && !rows) return Walk::kFlat;
+  const int period = expression.period();
+  if (!rows && width % period == 0) {
+    bool flat = true;
+    for (int p = 0; p < period && flat; ++p)
+      flat = !expression.specialise(p, 0, p).uses(MapOp::kColumn);
+    if (flat) return Walk::kFlat;
+  }
+  return width < (period == 1 ? kShortRow : kShortRowOfResidues) ? Walk::kPlaces : Walk::kRows;
+}
 
 struct Buffers {
   std::vector<float> floats, split;
@@ -104,14 +134,15 @@ void repeat_program(const MapProgram& program, bool fast, int repeat, const MapP
   }
 }
 
-// Columns [x_begin, x_end) of row y; x_begin is a multiple of the period.
-void map_piece(const ProgramSet& programs, const MapOptions& o, std::int64_t width, std::int64_t y,
+// Pixels [x_begin, x_end) of row y, or of the only row of a flat walk; x_begin is a multiple of the
+// period. `first`: the place of the row's first pixel.
+void map_piece(const ProgramSet& programs, const MapOptions& o, const MapPlace& first,
                std::int64_t x_begin, std::int64_t x_end, float* row, Buffers& b, StopFlag& stop) {
   const bool fast = o.precision == MapPrecision::kFast;
   const int period = programs.period();
   float* const v = b.aligned_split;  // a block a residue
   const MapProgram* of[kMostMapPeriod];
-  for (int p = 0; p < period; ++p) of[p] = &programs.at(p, y, width);
+  for (int p = 0; p < period; ++p) of[p] = &programs.at(p, first.iy);
   for (std::int64_t x = x_begin; x < x_end; x += std::int64_t{kMapBlock} * period) {
     const auto n =
         static_cast<int>(std::min<std::int64_t>(std::int64_t{kMapBlock} * period, x_end - x));
@@ -124,10 +155,12 @@ void map_piece(const ProgramSet& programs, const MapOptions& o, std::int64_t wid
       split_pairs(row + x, n / 2, v, v + kMapBlock);
       if (n % 2 != 0) v[n / 2] = row[x + n - 1];
     } else {
-      for (int i = 0; i < n; ++i) v[i % period * kMapBlock + i / period] = row[x + i];
+      for (int p = 0; p < period; ++p) {
+        for (int i = p, k = 0; i < n; i += period, ++k) v[p * kMapBlock + k] = row[x + i];
+      }
     }
     for (int p = 0; p < period && p < n; ++p) {
-      const MapPlace place{x + p, y, y * width + x + p, period};
+      const MapPlace place{x + p, first.iy, first.idx + x + p, period, first.width};
       const float* bring = programs.functions ? ahead + n / period * p : nullptr;
       repeat_program(*of[p], fast, o.repeat, place, (n - p + period - 1) / period,
                      v + p * kMapBlock, b, bring, stop);
@@ -138,25 +171,29 @@ void map_piece(const ProgramSet& programs, const MapOptions& o, std::int64_t wid
       join_pairs(v, v + kMapBlock, n / 2, row + x);
       if (n % 2 != 0) row[x + n - 1] = v[n / 2];
     } else {
-      for (int i = 0; i < n; ++i) row[x + i] = v[i % period * kMapBlock + i / period];
+      for (int p = 0; p < period; ++p) {
+        for (int i = p, k = 0; i < n; i += period, ++k) row[x + i] = v[p * kMapBlock + k];
+      }
     }
   }
 }
 
 void run_rows(const MapExpression& expression, const MapOptions& o, std::int64_t width,
               std::int64_t y_begin, std::int64_t y_end, float* values) {
-  ProgramSet programs(expression);
-  programs.prepare(width, y_begin, y_end);
+  const std::int64_t n = width * (y_end - y_begin);
+  if (n == 0) return;
+  const Walk walk = choose_walk(expression, width);
+  const ProgramSet programs(expression, walk, width, y_begin, y_end);
   const double value_ns = programs.cost_ns(o.precision == MapPrecision::kFast, o.repeat);
-  const int threads = threads_for_work(
-      o.threads, value_ns * static_cast<double>(width) * static_cast<double>(y_end - y_begin));
+  const int threads = threads_for_work(o.threads, value_ns * static_cast<double>(n));
   const int period = programs.period();
+  const std::int64_t length = walk == Walk::kRows ? width : n, rows = n / length;
   // pieces of a row, whole blocks each; short rows are taken several at a time
   const std::int64_t piece = std::int64_t{kMapBlock} * period * 32;
-  const std::int64_t pieces = (width + piece - 1) / piece;
-  const std::int64_t jobs = pieces * (y_end - y_begin);
+  const std::int64_t pieces = (length + piece - 1) / piece;
+  const std::int64_t jobs = pieces * rows;
   const std::int64_t chunk = std::max<std::int64_t>(
-      1, std::min<std::int64_t>(jobs / (4 * threads), 65536 / std::min(piece, width)));
+      1, std::min<std::int64_t>(jobs / (4 * threads), 65536 / std::min(piece, length)));
   StopFlag stop;
 #pragma omp parallel num_threads(threads)
   {
@@ -164,9 +201,12 @@ void run_rows(const MapExpression& expression, const MapOptions& o, std::int64_t
 #pragma omp for schedule(dynamic, chunk) nowait
     for (std::int64_t job = 0; job < jobs; ++job) {
       if (stop.wanted()) continue;
-      const std::int64_t y = y_begin + job / pieces, x = job % pieces * piece;
-      map_piece(programs, o, width, y, x, std::min(x + piece, width),
-                values + (y - y_begin) * width, buffers, stop);
+      const std::int64_t row = job / pieces, x = job % pieces * piece;
+      MapPlace first{0, 0, (y_begin + row) * width, 1, 0};
+      if (walk == Walk::kRows) first.iy = y_begin + row;
+      if (walk == Walk::kPlaces) first.width = width;
+      map_piece(programs, o, first, x, std::min(x + piece, length), values + row * length, buffers,
+                stop);
     }
     stop.meet(omp_get_num_threads());
   }
@@ -255,8 +295,7 @@ MapTable make_map_table(const MapExpression& expression, const MapOptions& optio
   result.size = size;
   std::vector<float>& tables = result.entries;
   tables.resize(static_cast<std::size_t>(period * period * size));
-  ProgramSet programs(expression);
-  programs.prepare(width, y_begin, y_end);
+  const ProgramSet programs(expression, Walk::kRows, width, y_begin, y_end);
   Buffers buffers(programs.float_blocks, programs.integer_blocks, period);
   StopFlag stop;
   for (std::int64_t y = y_begin; y < std::min<std::int64_t>(y_end, y_begin + period); ++y) {
@@ -266,9 +305,8 @@ MapTable make_map_table(const MapExpression& expression, const MapOptions& optio
         const auto count = static_cast<int>(std::min<std::int64_t>(kMapBlock, size - from));
         for (int i = 0; i < count; ++i)
           buffers.aligned_split[i] = static_cast<float>(least + from + i);
-        repeat_program(programs.at(p, y, width), false, options.repeat,
-                       {p, y, y * width + p, period}, count, buffers.aligned_split, buffers,
-                       nullptr, stop);
+        repeat_program(programs.at(p, y), false, options.repeat, {p, y, y * width + p, period},
+                       count, buffers.aligned_split, buffers, nullptr, stop);
         stop.rethrow();
         std::memcpy(table + from, buffers.aligned_split,
                     static_cast<std::size_t>(count) * sizeof(float));
@@ -281,6 +319,17 @@ MapTable make_map_table(const MapExpression& expression, const MapOptions& optio
 
 namespace {
 
+// Whether all rows read the same tables, at the same columns modulo the period.
+bool rows_are_alike(const MapTable& t, std::int64_t width) {
+  if (width % t.period != 0) return false;
+  const auto row = static_cast<std::size_t>(t.period * t.size) * sizeof(float);
+  for (int y = 1; y < t.period; ++y) {
+    if (std::memcmp(t.entries.data() + y * t.period * t.size, t.entries.data(), row) != 0)
+      return false;
+  }
+  return true;
+}
+
 void map_lut(const MapExpression& expression, const MapOptions& options, std::int64_t width,
              std::int64_t y_begin, std::int64_t y_end, float* values) {
   if (width * (y_end - y_begin) == 0) return;
@@ -288,11 +337,21 @@ void map_lut(const MapExpression& expression, const MapOptions& options, std::in
   const double values_in_all = static_cast<double>(width) * static_cast<double>(y_end - y_begin);
   const int threads = threads_for_work(options.threads, kLookUpCostNs * values_in_all);
   StopFlag stop;
+  if (rows_are_alike(t, width)) {
+    const std::int64_t n = width * (y_end - y_begin), piece = std::int64_t{4096} * t.period;
 #pragma omp parallel for num_threads(threads) schedule(static)
-  for (std::int64_t y = y_begin; y < y_end; ++y) {
-    if (stop.wanted()) continue;
-    look_up_values(t.entries.data() + y % t.period * t.period * t.size, t.size, t.least, t.period,
-                   width, values + (y - y_begin) * width);
+    for (std::int64_t i = 0; i < n; i += piece) {
+      if (stop.wanted()) continue;
+      look_up_values(t.entries.data(), t.size, t.least, t.period, std::min(piece, n - i),
+                     values + i);
+    }
+  } else {
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (std::int64_t y = y_begin; y < y_end; ++y) {
+      if (stop.wanted()) continue;
+      look_up_values(t.entries.data() + y % t.period * t.period * t.size, t.size, t.least, t.period,
+                     width, values + (y - y_begin) * width);
+    }
   }
   stop.rethrow();
 }
@@ -303,6 +362,7 @@ void map_cpu(const MapExpression& expression, const MapOptions& options, std::in
              std::int64_t y_begin, std::int64_t y_end, float* values) {
   if (options.repeat < 0) fail(ExitCode::kUsage, "repeat must be 0 or more");
   if (options.repeat == 0) return;
+  TW_CHECK(width * y_end <= kMostMapPixels, "a map takes arrays of at most 2^48 pixels");
   if (options.precision == MapPrecision::kLut)
     return map_lut(expression, options, width, y_begin, y_end, values);
   run_rows(expression, options, width, y_begin, y_end, values);

@@ -18,6 +18,7 @@
 
 #include "hwy/highway.h"
 #include "tilewave/field/cpu/map_apply-inl.h"
+#include "tilewave/field/index_arithmetic.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tilewave::field::HWY_NAMESPACE {
@@ -254,6 +255,20 @@ void float_step(const MapStep& s, bool fast, int n, float* const* blocks, const 
   }
 }
 
+// The columns or rows of pixels that follow each other past the ends of rows. Not inlined, as
+// other_function.
+template <bool kRows>
+HWY_NOINLINE void places_from_index(const MapPlace& place, int n, std::int64_t* out) {
+  std::int64_t x = place.idx % place.width, y = place.idx / place.width;
+  for (int i = 0; i < n; ++i) {
+    out[i] = kRows ? y : x;
+    if (++x == place.width) {
+      x = 0;
+      ++y;
+    }
+  }
+}
+
 // Index arithmetic; rare once residues are specialised away.
 void integer_step(const MapStep& s, const MapPlace& place, int n, float* const* blocks,
                   std::int64_t* const* ints) {
@@ -263,39 +278,35 @@ void integer_step(const MapStep& s, const MapPlace& place, int n, float* const* 
   const auto each = [n](std::int64_t* to, auto&& f) {
     for (int i = 0; i < n; ++i) to[i] = f(i);
   };
-  // Beyond 64 bits numbers wrap round.
-  const auto wrapped = [&](auto&& f) {
-    return each(out, [&](int i) {
-      return static_cast<std::int64_t>(
-          f(static_cast<std::uint64_t>(a[i]), static_cast<std::uint64_t>(b[i])));
-    });
-  };
+  const auto by_two = [&](auto&& f) { return each(out, [&](int i) { return f(a[i], b[i]); }); };
   float* truth_out = blocks[s.out];
   switch (s.op) {
     case MapOp::kNumber:
-      return each(out, [&](int) { return static_cast<std::int64_t>(s.number); });
+      return each(out, [&](int) { return s.whole; });
     case MapOp::kColumn:
+      if (place.width != 0) return places_from_index<false>(place, n, out);
       return each(out, [&](int i) { return place.ix + i * place.step; });
     case MapOp::kRow:
+      if (place.width != 0) return places_from_index<true>(place, n, out);
       return each(out, [&](int) { return place.iy; });
     case MapOp::kIndex:
       return each(out, [&](int i) { return place.idx + i * place.step; });
     case MapOp::kAdd:
-      return wrapped([](std::uint64_t x, std::uint64_t y) { return x + y; });
+      return by_two([](std::int64_t x, std::int64_t y) { return wrapped_sum(x, y); });
     case MapOp::kSub:
-      return wrapped([](std::uint64_t x, std::uint64_t y) { return x - y; });
+      return by_two([](std::int64_t x, std::int64_t y) { return wrapped_difference(x, y); });
     case MapOp::kMul:
-      return wrapped([](std::uint64_t x, std::uint64_t y) { return x * y; });
+      return by_two([](std::int64_t x, std::int64_t y) { return wrapped_product(x, y); });
     case MapOp::kMod:
-      return each(out, [&](int i) { return ((a[i] % b[i]) + b[i]) % b[i]; });
+      return by_two([](std::int64_t x, std::int64_t y) { return whole_remainder(x, y); });
     case MapOp::kNeg:
-      return wrapped([](std::uint64_t x, std::uint64_t) { return 0 - x; });
+      return each(out, [&](int i) { return wrapped_difference(0, a[i]); });
     case MapOp::kAbs:
-      return wrapped([](std::uint64_t x, std::uint64_t) { return x >> 63 != 0 ? 0 - x : x; });
+      return each(out, [&](int i) { return wrapped_magnitude(a[i]); });
     case MapOp::kMin:
-      return each(out, [&](int i) { return std::min(a[i], b[i]); });
+      return by_two([](std::int64_t x, std::int64_t y) { return lesser(x, y); });
     case MapOp::kMax:
-      return each(out, [&](int i) { return std::max(a[i], b[i]); });
+      return by_two([](std::int64_t x, std::int64_t y) { return greater(x, y); });
     case MapOp::kSelect: {
       const float* cond = blocks[s.a];
       const std::int64_t* c = ints[s.c];

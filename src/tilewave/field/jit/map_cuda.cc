@@ -248,6 +248,7 @@ MapCuda::~MapCuda() = default;
 
 void MapCuda::run_on_device(std::int64_t first, std::int64_t count, float* values, void* stream) {
   TW_CHECK(state_->options.precision != MapPrecision::kLut, "a lookup needs a table");
+  TW_CHECK(first + count <= kMostMapPixels, "a map takes arrays of at most 2^48 pixels");
   TW_CHECK(first % 16 == 0, "a piece of an array starts at a multiple of 16");
   long long n = count, width = state_->width, from = first;
   int repeat = state_->options.repeat;

@@ -13,6 +13,7 @@
 #include "tilewave/field/jit/recent.h"
 #include "tilewave/field/rasters_test.h"
 #include "tilewave/field/run/map_runner.h"
+#include "tilewave/runtime/nvrtc.h"
 #include "tilewave/runtime/timer.h"
 
 namespace tilewave::field {
@@ -71,6 +72,44 @@ TEST(MapCuda, SourceSpecialisesTheLanes) {
   }
   EXPECT_EQ(make_map_kernel(study, MapPrecision::kFast, 2048, false).threads, 256u);
   EXPECT_EQ(make_map_kernel(study, MapPrecision::kFast, 2048, true).threads, 1024u);
+}
+
+// Indices have the arithmetic of the CPU, from the same text.
+TEST(MapCuda, SourceHasTheArithmeticOfIndices) {
+  const std::string source =
+      make_map_kernel(MapExpression::parse("idx % (iy + 7) * -ix + v % 3 + (0 - "
+                                           "9223372036854775807 - 1) % (iy + 1)"),
+                      MapPrecision::kPrecise, 7, true)
+          .source;
+  for (const char* part :
+       {"long long whole_remainder(long long a, long long b) {\n  if (b == 0 ",
+        " = whole_remainder(t", " = wrapped_sum(t", " = wrapped_product(t",
+        " = wrapped_difference(0, t", " = floor_mod(t", "(-9223372036854775807LL - 1)"}) {
+    EXPECT_NE(source.find(part), std::string::npos) << part << "\n" << source;
+  }
+  EXPECT_EQ(source.find("#include"), std::string::npos);
+}
+
+// What every operation, of integers and of floats, becomes; the compiler needs no device.
+TEST(MapCuda, SourcesCompile) {
+  std::string why;
+  const auto* const compiler = runtime::cuda::Nvrtc::load({13, 12}, &why);
+  if (compiler == nullptr) GTEST_SKIP() << "NOT TESTED: no NVRTC here: " << why;
+  const std::string options[] = {"-arch=sm_80", "-fmad=false", "-std=c++17"};
+  for (const char* text :
+       {kStudy, "idx % (iy + 7) - -ix * iy + abs(ix - 3) + min(ix, iy) * max(idx, 3) % -7",
+        "(0 - 9223372036854775807 - 1) * (ix + 1) + ix % 0 + ix / 7",
+        "(ix % 2 ? idx : 0.5) + (ix < iy) + (v < ix) + (ix == 3 && !v)",
+        "v % 3 - pow(v, 3) + hypot(v, nan) + atan2(v, inf) + clip(v, -1, 2) + sign(v)"}) {
+    for (const MapPrecision precision : {MapPrecision::kPrecise, MapPrecision::kFast}) {
+      for (const std::int64_t width : {61, 64}) {
+        const std::string source =
+            make_map_kernel(MapExpression::parse(text), precision, width, false).source;
+        const auto program = compiler->compile(source, {}, options);
+        EXPECT_FALSE(program.binary.empty()) << text << "\n" << program.log;
+      }
+    }
+  }
 }
 
 TEST(MapCuda, AgainstDoublePrecisionAndTheCpu) {
@@ -144,9 +183,11 @@ TEST(MapCuda, RemaindersHaveTheBitsOfTheCpu) {
     input.push_back(static_cast<float>(draw() / 4294967296.0 * 1e4));
   for (const float special : {0.0f, -0.0f, 1e8f, 3.4e38f, -1e-20f, INFINITY, -INFINITY, NAN})
     input.push_back(special);
-  for (const char* text : {"v % 3", "v % 0.1", "v % 360", "v % 6.2831853", "v % -7", "v % inf",
-                           "v % 1e-40", "1000.7 % v", "(v * 3) % (v - 7)", "v % 0", "trunc(v)",
-                           "sign(v) + isnan(v)", "clip(v, -1, 2)"}) {
+  for (const char* text :
+       {"v % 3", "v % 0.1", "v % 360", "v % 6.2831853", "v % -7", "v % inf", "v % 1e-40",
+        "1000.7 % v", "(v * 3) % (v - 7)", "v % 0", "trunc(v)", "sign(v) + isnan(v)",
+        "clip(v, -1, 2)", "idx % (ix - 7000) + ix % -7", "(idx * 2654435761 * 2654435761) % 10",
+        "ix % (ix % 3)", "abs(7 - ix) * 4611686018427387904 % 1000003", "0.1 + 0.2 == 0.3"}) {
     const auto cpu = map_of(text, input), cuda = on_device(text, input);
     for (std::size_t i = 0; i < input.size(); ++i) {
       ASSERT_TRUE(same_bits(cpu[i], cuda[i]))

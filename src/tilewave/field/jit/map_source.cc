@@ -5,6 +5,8 @@
 // knows the function of each of the four values of its 16-byte access: no tests, no divergence.
 // Otherwise it works the place of the first one out.
 #include <cmath>
+#include <limits>
+#include <sstream>
 
 #include "tilewave/base/concat.h"
 #include "tilewave/base/read_double.h"
@@ -13,14 +15,34 @@
 namespace tilewave::field {
 namespace {
 
-std::string number(double x, bool integer) {
-  if (integer) return concat("(", static_cast<long long>(x), "LL)");
-  const auto value = static_cast<double>(static_cast<float>(x));
-  if (std::isnan(value)) return "__int_as_float(0x7fc00000)";
-  if (std::isinf(value)) {
+constexpr struct {
+  const char* name;
+  const char* text;
+} kFiles[] = {
+#include "index_arithmetic.inc"
+};
+
+// The arithmetic of indices that the CPU has, as device code.
+std::string index_arithmetic() {
+  std::string out = "#define TW_HD __device__ __forceinline__\n";
+  std::istringstream text(kFiles[0].text);
+  for (std::string line; std::getline(text, line);) {
+    if (!line.starts_with('#')) out += line + '\n';
+  }
+  return out + "using namespace tilewave::field;\n";
+}
+
+std::string whole_number(std::int64_t x) {
+  if (x == std::numeric_limits<std::int64_t>::min()) return concat("(", x + 1, "LL - 1)");
+  return concat("(", x, "LL)");
+}
+
+std::string number(double x) {
+  if (std::isnan(x)) return "__int_as_float(0x7fc00000)";
+  if (std::isinf(x)) {
     return x > 0 ? "__int_as_float(0x7f800000)" : "__int_as_float(0xff800000)";
   }
-  return concat("(", write_double(value, std::chars_format::scientific, 9), "f)");
+  return concat("(", write_double(x, std::chars_format::scientific, 9), "f)");
 }
 
 // Of each function, from the square root on, in precise and in fast maps.
@@ -62,10 +84,14 @@ std::string function(const MapExpression& e, bool fast, const std::string& name)
     };  // of the result's type
     const auto truth = [&](int k) { return concat("(", raw(k), " != 0)"); };
     const char* sign = map_op_name(n.op);
+    const auto written = [&] { return concat(own(n.a), " ", sign, " ", own(n.b)); };
+    const auto of_two = [&](const char* f) {
+      return concat(f, "(", own(n.a), ", ", own(n.b), ")");
+    };
     std::string value;
     switch (n.op) {
       case MapOp::kNumber:
-        value = number(n.number, n.is_integer);
+        value = n.is_integer ? whole_number(n.whole) : number(n.number);
         break;
       case MapOp::kValue:
         value = "v";
@@ -80,18 +106,23 @@ std::string function(const MapExpression& e, bool fast, const std::string& name)
         value = "idx";
         break;
       case MapOp::kAdd:
+        value = n.is_integer ? of_two("wrapped_sum") : written();
+        break;
       case MapOp::kSub:
+        value = n.is_integer ? of_two("wrapped_difference") : written();
+        break;
       case MapOp::kMul:
-        value = concat(own(n.a), " ", sign, " ", own(n.b));
+        value = n.is_integer ? of_two("wrapped_product") : written();
         break;
       case MapOp::kDiv:
         value = concat(real(n.a), " / ", real(n.b));
         break;
       case MapOp::kMod:
-        value = concat("floor_mod(", own(n.a), ", ", own(n.b), ")");
+        value = of_two(n.is_integer ? "whole_remainder" : "floor_mod");
         break;
       case MapOp::kNeg:
-        value = concat("-", raw(n.a));
+        value =
+            n.is_integer ? concat("wrapped_difference(0, ", raw(n.a), ")") : concat("-", raw(n.a));
         break;
       case MapOp::kLess:
       case MapOp::kLessEqual:
@@ -111,10 +142,9 @@ std::string function(const MapExpression& e, bool fast, const std::string& name)
         break;
       default:
         if (n.is_integer && n.op == MapOp::kAbs) {
-          value = concat("(", raw(n.a), " < 0 ? -", raw(n.a), " : ", raw(n.a), ")");
+          value = concat("wrapped_magnitude(", raw(n.a), ")");
         } else if (n.is_integer) {  // min, max
-          const char* wins = n.op == MapOp::kMin ? " < " : " > ";
-          value = concat("(", raw(n.a), wins, raw(n.b), " ? ", raw(n.a), " : ", raw(n.b), ")");
+          value = of_two(n.op == MapOp::kMin ? "lesser" : "greater");
         } else if (n.op == MapOp::kPow && small_power(nodes, n.b) > 0) {
           value = real(n.a);
           for (int k = 1; k < small_power(nodes, n.b); ++k) value += concat(" * ", real(n.a));
@@ -164,7 +194,6 @@ __device__ __forceinline__ float floor_mod(float a, float b) {
   if (r == 0.0f) return copysignf(0.0f, b);
   return (r < 0.0f) != (b < 0.0f) ? r + b : r;
 }
-__device__ __forceinline__ long long floor_mod(long long a, long long b) { const long long r = a % b; return r < 0 ? r + b : r; }
 __device__ __forceinline__ float nan_min(float a, float b) { return a != a ? a : b != b ? b : fminf(a, b); }
 __device__ __forceinline__ float nan_max(float a, float b) { return a != a ? a : b != b ? b : fmaxf(a, b); }
 __device__ __forceinline__ float fast_sqrt(float x) { float r; asm("sqrt.approx.f32 %0, %1;" : "=f"(r) : "f"(x)); return r; }
@@ -255,6 +284,7 @@ MapKernel make_map_kernel(const MapExpression& expression, MapPrecision precisio
   std::string& source = kernel.source;
   source = overlaps ? kOverlapping : kOneByOne;
   source += overlaps ? kWithinOneByMinimum : kWithinOneBySelection;
+  source += index_arithmetic();
   source += kPrelude;
   source += kLookUp;
   source += concat("constexpr int kThreads = ", kernel.threads, ", kVectors = ", kernel.values / 4,

@@ -1,8 +1,10 @@
 // Readers around readers: one channel of several, and a mask from a file beside the image.
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 #include "tilewave/formats/raster/file.h"
+#include "tilewave/formats/raster/sample_types.h"
 
 namespace tilewave::formats::detail {
 namespace {
@@ -61,7 +63,7 @@ class ChannelReader final : public RasterReader {
       if (all_->valid() != nullptr) std::memcpy(valid, all_->valid(), width);
       if (alpha_ < 0) continue;
       pick(sample, row_, info_.width, all_->info().channels, alpha_, opacity_.data());
-      hide_zeros(opacity_.data(), sample, width, valid);
+      hide_zeros(opacity_.data(), info_.type, width, valid);
     }
   }
   const std::uint8_t* valid() const override { return info_.masked ? valid_.data() : nullptr; }
@@ -90,12 +92,11 @@ class MaskFileReader final : public RasterReader {
   void read_rows(void* to, std::int64_t rows) override {
     image_->read_rows(to, rows);
     const auto width = static_cast<std::size_t>(info_.width);
-    const std::size_t sample = sample_bytes(mask_->info().type);
     valid_.assign(width * static_cast<std::size_t>(rows), 1);
     if (image_->valid() != nullptr) std::memcpy(valid_.data(), image_->valid(), valid_.size());
     for (std::size_t y = 0; y < static_cast<std::size_t>(rows); ++y) {
       mask_->read_rows(row_.data(), 1);
-      hide_zeros(row_.data(), sample, width, valid_.data() + y * width);
+      hide_zeros(row_.data(), mask_->info().type, width, valid_.data() + y * width);
     }
   }
   const std::uint8_t* valid() const override { return valid_.data(); }
@@ -109,13 +110,16 @@ class MaskFileReader final : public RasterReader {
 
 }  // namespace
 
-void hide_zeros(const std::byte* samples, std::size_t sample_bytes, std::size_t n,
-                std::uint8_t* valid) {
-  for (std::size_t i = 0; i < n; ++i) {
-    auto all = std::byte{0};
-    for (std::size_t k = 0; k < sample_bytes; ++k) all |= samples[i * sample_bytes + k];
-    if (all == std::byte{0}) valid[i] = 0;
-  }
+void hide_zeros(const void* samples, SampleType type, std::size_t n, std::uint8_t* valid) {
+  with_type(type, samples, [&](const auto* of_type) {
+    for (std::size_t i = 0; i < n; ++i) {
+      if constexpr (std::is_same_v<decltype(of_type), const Half*>) {
+        if (to_float(of_type[i]) == 0) valid[i] = 0;
+      } else {
+        if (of_type[i] == 0) valid[i] = 0;
+      }
+    }
+  });
 }
 
 std::unique_ptr<RasterReader> take_channel(std::unique_ptr<RasterReader> all, int channel) {

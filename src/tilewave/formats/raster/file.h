@@ -28,9 +28,8 @@ FileHandle open_for_reading(const std::string& path);
 /// Bytes from here to the end; -1 where it is no regular file.
 std::int64_t bytes_left(std::FILE* file);
 
-/// valid[i] = 0 where sample i of a mask is 0.
-void hide_zeros(const std::byte* samples, std::size_t sample_bytes, std::size_t n,
-                std::uint8_t* valid);
+/// valid[i] = 0 where sample i of a mask is 0, of either sign.
+void hide_zeros(const void* samples, SampleType type, std::size_t n, std::uint8_t* valid);
 
 /// One channel of several: the reader of all gives its rows one by one.
 std::unique_ptr<RasterReader> take_channel(std::unique_ptr<RasterReader> all, int channel);

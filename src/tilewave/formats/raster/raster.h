@@ -37,7 +37,7 @@ const char* sample_name(SampleType type);
 /// One TIFF tag copied as it is.
 struct RasterTag {
   std::uint32_t tag = 0;
-  std::vector<double> numbers;  ///< 16-bit integers or doubles
+  std::vector<double> numbers;  ///< 16-bit integers, floats or doubles
   std::string text;             ///< or a string
 };
 
@@ -46,10 +46,10 @@ struct RasterInfo {
   int channels = 1;  ///< interleaved
   int alpha = -1;    ///< the channel that is 0 where a pixel holds no data; -1: none
   SampleType type = SampleType::kUint8;
-  std::optional<double> nodata;     ///< as the file declares it
-  bool masked = false;              ///< RasterReader::valid() knows pixels without data
-  std::vector<RasterTag> geo_tags;  ///< TIFF only
-  int pages = 1;                    ///< images in a TIFF, of which the first is read
+  std::optional<double> nodata;  ///< as the file declares it
+  bool masked = false;           ///< RasterReader::valid() knows pixels without data
+  std::vector<RasterTag> tags;   ///< TIFF only: those that are carried along
+  int pages = 1;                 ///< images in a TIFF, of which the first is read
   std::int64_t row_bytes() const {
     return width * channels * static_cast<std::int64_t>(sample_bytes(type));
   }
@@ -57,7 +57,7 @@ struct RasterInfo {
 
 /// Makes `info` that of an output whose values are new ones on the same place: the tags of the
 /// georeference and the file's own metadata stay; statistics, scale, offset, unit and names of
-/// bands go. `nodata` ("": nothing) is declared where the input told of missing pixels, or has such
+/// bands go, and descriptions by which programs find several images in one file. `nodata` ("": nothing) is declared where the input told of missing pixels, or has such
 /// tags.
 void describe_new_values(RasterInfo& info, const std::string& nodata);
 

@@ -91,16 +91,16 @@ TEST(Raster, ComesBackAsWritten) {
 TEST(Raster, GeoreferenceIsCarried) {
   RasterInfo info;
   info.width = info.height = 4;
-  info.geo_tags = {{33550, {30, 30, 0}, ""},
-                   {34735, {1, 1, 0, 1, 1024, 0, 1, 1}, ""},
-                   {34737, {}, "WGS 84|"},
-                   {42113, {}, "255"}};
+  info.tags = {{33550, {30, 30, 0}, ""},
+               {34735, {1, 1, 0, 1, 1024, 0, 1, 1}, ""},
+               {34737, {}, "WGS 84|"},
+               {42113, {}, "255"}};
   write(path_of("geo.tif"), info, std::vector<unsigned char>(16))->close();
   const auto reader = open_raster(path_of("geo.tif"));
-  ASSERT_EQ(reader->info().geo_tags.size(), 4u);
-  EXPECT_EQ(reader->info().geo_tags[0].numbers, info.geo_tags[0].numbers);
-  EXPECT_EQ(reader->info().geo_tags[1].numbers, info.geo_tags[1].numbers);
-  EXPECT_EQ(reader->info().geo_tags[2].text, "WGS 84|");
+  ASSERT_EQ(reader->info().tags.size(), 4u);
+  EXPECT_EQ(reader->info().tags[0].numbers, info.tags[0].numbers);
+  EXPECT_EQ(reader->info().tags[1].numbers, info.tags[1].numbers);
+  EXPECT_EQ(reader->info().tags[2].text, "WGS 84|");
   EXPECT_EQ(reader->info().nodata, 255.0);
 }
 
@@ -183,16 +183,16 @@ TEST(Raster, TheStudysContainer) {
 TEST(Raster, MetadataOfValuesIsDropped) {
   const auto kept = [](const std::string& xml) {
     RasterInfo info;
-    info.geo_tags = {{33550, {30, 30, 0}, ""}, {42112, {}, xml}, {42113, {}, "255"}};
+    info.tags = {{33550, {30, 30, 0}, ""}, {42112, {}, xml}, {42113, {}, "255"}};
     info.nodata = 255;
     info.alpha = 1;
     info.masked = true;
     describe_new_values(info, "nan");
     EXPECT_FALSE(info.nodata || info.masked || info.alpha >= 0);
-    EXPECT_EQ(info.geo_tags.front().tag, 33550u);
-    EXPECT_EQ(info.geo_tags.back().tag, 42113u);
-    EXPECT_EQ(info.geo_tags.back().text, "nan");
-    return info.geo_tags.size() == 3 ? info.geo_tags[1].text : "";
+    EXPECT_EQ(info.tags.front().tag, 33550u);
+    EXPECT_EQ(info.tags.back().tag, 42113u);
+    EXPECT_EQ(info.tags.back().text, "nan");
+    return info.tags.size() == 3 ? info.tags[1].text : "";
   };
   const std::string start = "<GDALMetadata>\n  ", end = "</GDALMetadata>\n";
   const std::string place = "<Item name=\"PROJECT\">land &amp; sea</Item>\n  ";
@@ -212,7 +212,7 @@ TEST(Raster, MetadataOfValuesIsDropped) {
   EXPECT_EQ(kept(start + place + "<Item name=\"broken\">"), "");
   RasterInfo plain;  // nothing was declared and nothing lies anywhere
   describe_new_values(plain, "nan");
-  EXPECT_TRUE(plain.geo_tags.empty());
+  EXPECT_TRUE(plain.tags.empty());
 }
 
 TEST(Raster, WhatLiesBesideAReplacedFileGoes) {

@@ -1,5 +1,5 @@
 // What reading and writing TIFF files share: handles with their messages, and the tags that say
-// where a raster lies.
+// where a raster lies, what it shows and who made it.
 #pragma once
 
 #include <memory>
@@ -27,8 +27,8 @@ using TiffHandle = std::unique_ptr<tiff, CloseTiff>;
 TiffHandle open_tiff_handle(const std::string& path, const char* mode, TiffReport* report,
                             int descriptor = -1);
 
-/// Georeference, metadata and declared no-data.
-void read_place_tags(tiff* handle, RasterInfo& info);
-void write_place_tags(tiff* handle, const RasterInfo& info);
+/// Georeference, metadata, orientation, resolution and declared no-data.
+void read_tags(tiff* handle, RasterInfo& info);
+void write_tags(tiff* handle, const RasterInfo& info);
 
 }  // namespace tilewave::formats::detail

@@ -28,6 +28,7 @@ namespace {
 // What a directory says of its pixels.
 struct TiffShape {
   std::uint32_t width = 0, height = 0;
+  std::uint32_t depth = 1;
   std::uint16_t channels = 1, bits = 1, format = SAMPLEFORMAT_UINT, compression = COMPRESSION_NONE,
                 photometric = PHOTOMETRIC_MINISBLACK;
   bool in_planes = false;
@@ -42,6 +43,7 @@ struct TiffShape {
     TIFFGetFieldDefaulted(t, TIFFTAG_PLANARCONFIG, &planar);
     TIFFGetFieldDefaulted(t, TIFFTAG_COMPRESSION, &compression);
     TIFFGetField(t, TIFFTAG_PHOTOMETRIC, &photometric);
+    TIFFGetField(t, TIFFTAG_IMAGEDEPTH, &depth);
     in_planes = planar != PLANARCONFIG_CONTIG && channels > 1;
   }
   int plane_channels() const { return in_planes ? 1 : channels; }
@@ -119,6 +121,39 @@ std::int64_t most_expansion(unsigned compression) {
   }
 }
 
+// The 16-bit integer of a tag in the directory at `offset`, for tags that the library passes over;
+// `otherwise` where the directory has none.
+std::uint16_t short_tag(const std::string& path, std::uint64_t offset, std::uint16_t tag,
+                        std::uint16_t otherwise) {
+  const FileHandle file = open_for_reading(path);
+  unsigned char bytes[20] = {};
+  const auto read = [&](std::uint64_t at, std::size_t n) {
+    return ::fseeko(file.get(), static_cast<off_t>(at), SEEK_SET) == 0 &&
+           std::fread(bytes, 1, n, file.get()) == n;
+  };
+  if (!read(0, 4)) return otherwise;
+  const bool big_end_first = bytes[0] == 'M';
+  const auto number = [&](std::size_t at, std::size_t n) {
+    std::uint64_t value = 0;
+    for (std::size_t k = 0; k < n; ++k)
+      value = value << 8 | bytes[at + (big_end_first ? k : n - 1 - k)];
+    return value;
+  };
+  const bool is_big = number(2, 2) == 43;  // BigTIFF
+  const std::size_t count_bytes = is_big ? 8 : 2, entry_bytes = is_big ? 20 : 12;
+  if (!read(offset, count_bytes)) return otherwise;
+  const std::uint64_t entries = number(0, count_bytes);
+  for (std::uint64_t k = 0; k < entries; ++k) {
+    if (!read(offset + count_bytes + k * entry_bytes, entry_bytes)) return otherwise;
+    if (number(0, 2) == tag) return static_cast<std::uint16_t>(number(is_big ? 12 : 8, 2));
+  }
+  return otherwise;
+}
+
+constexpr const char* kDamaged = "it is damaged or truncated";
+// A strip that is read in whole has at most so many bytes.
+constexpr std::int64_t kMostStrip = std::int64_t{256} << 20;
+
 // The rows of one plane.
 class TiffPlane {
  public:
@@ -129,7 +164,9 @@ class TiffPlane {
     const TiffShape shape(tiff_.get());
     channels_ = shape.plane_channels();
     width_ = shape.width;
+    height_ = shape.height;
     bits_ = shape.bits;
+    compression_ = shape.compression;
     type_ = sample_type(path, shape.bits, shape.format);
     absent_ = absent_sample(type_, nodata);
     if (shape.compression == COMPRESSION_JBIG) {  // of whole strips only, and not in a wheel
@@ -137,6 +174,12 @@ class TiffPlane {
           path,
           "it is compressed with JBIG, which is not read: convert it (tiffcp -c zip IN OUT.tif)");
     }
+    if (shape.depth > 1) {
+      raster_input_error(path, "it holds ", shape.depth,
+                         " slices of a volume in one image (ImageDepth), which are not read: write "
+                         "each as an image of its own");
+    }
+    refuse_ignored_predictors();
     take_colours_as_they_are(shape);
     check_sizes(shape);
   }
@@ -146,15 +189,55 @@ class TiffPlane {
     const auto row = static_cast<std::uint32_t>(next_++);
     errno = 0;  // what fail() looks at is of this row
     if (tile_height_ > 0) return read_row_of_tiles(row, to);
-    if (row % rows_per_strip_ == 0)
+    const std::uint32_t in_strip = row % rows_per_strip_;
+    if (in_strip == 0) {
       is_strip_absent_ = is_absent(TIFFComputeStrip(tiff_.get(), row, sample_));
+      if (by_strips_ && !is_strip_absent_) read_strip(row);
+    }
     if (is_strip_absent_) return fill(to, width_);
-    unsigned char* const stored = is_packed() ? held_.data() : to;
-    if (TIFFReadScanline(tiff_.get(), stored, row, sample_) < 0) fail("it is damaged or truncated");
-    if (is_packed()) unpack(stored, width_ * channels_, to);
+    const unsigned char* stored = is_packed() ? held_.data() : to;
+    if (by_strips_) {
+      stored = strip_.data() + in_strip * packed(width_);
+    } else if (TIFFReadScanline(tiff_.get(), is_packed() ? held_.data() : to, row, sample_) < 0) {
+      fail(compression_ == COMPRESSION_PACKBITS
+               ? "it is damaged or truncated, or runs of its PackBits cross rows in strips of more "
+                 "than 256 MiB, which are read row by row: convert it (tiffcp -c zip IN OUT.tif)"
+               : kDamaged);
+    }
+    if (is_packed()) {
+      unpack(stored, width_ * channels_, to);
+    } else if (by_strips_) {
+      std::memcpy(to, stored, static_cast<std::size_t>(packed(width_)));
+    }
   }
 
  private:
+  // The library undoes the differences between neighbours that a predictor stores for some codecs,
+  // and hands them out as pixels for others.
+  void refuse_ignored_predictors() const {
+    if (compression_ != COMPRESSION_PACKBITS && compression_ != COMPRESSION_LERC) return;
+    const std::uint16_t predictor =
+        short_tag(path_, TIFFCurrentDirOffset(tiff_.get()), TIFFTAG_PREDICTOR, PREDICTOR_NONE);
+    if (predictor == PREDICTOR_NONE) return;
+    raster_input_error(path_, "it stores differences (predictor ", predictor, ") compressed with ",
+                       compression_ == COMPRESSION_LERC ? "LERC" : "PackBits",
+                       ", which are not read: write it without a predictor, or with LZW, Deflate "
+                       "or Zstandard");
+  }
+
+  // A strip in whole: runs may cross its rows, which the library's reading by rows cuts off.
+  void read_strip(std::uint32_t row) {
+    const std::uint32_t strip = TIFFComputeStrip(tiff_.get(), row, sample_);
+    const std::int64_t rows = std::min<std::int64_t>(rows_per_strip_, height_ - row);
+    const std::int64_t bytes = packed(width_) * rows;
+    const std::uint64_t stored = TIFFGetStrileByteCount(tiff_.get(), strip);
+    const std::uint64_t held = file_bytes_ < 0 ? stored : static_cast<std::uint64_t>(file_bytes_);
+    constexpr std::uint64_t kMostOfARun = 64;  // two bytes become 128
+    if (static_cast<std::uint64_t>(bytes) > kMostOfARun * std::min(stored, held)) fail(kDamaged);
+    strip_.resize(static_cast<std::size_t>(bytes));
+    if (TIFFReadEncodedStrip(tiff_.get(), strip, strip_.data(), bytes) != bytes) fail(kDamaged);
+  }
+
   // JPEG hands out luma and chroma unless it is asked for colours.
   void take_colours_as_they_are(const TiffShape& shape) {
     if (shape.photometric == PHOTOMETRIC_LOGL || shape.photometric == PHOTOMETRIC_LOGLUV)
@@ -190,9 +273,11 @@ class TiffPlane {
     } else {
       TIFFGetFieldDefaulted(t, TIFFTAG_ROWSPERSTRIP, &rows_per_strip_);
       if (rows_per_strip_ == 0) fail("its strips are empty");
+      rows_per_strip_ = std::min(rows_per_strip_, std::max<std::uint32_t>(shape.height, 1));
       got = TIFFScanlineSize(t);
       wanted = packed(width_);
-      held_.resize(is_packed() ? static_cast<std::size_t>(wanted) : 0);
+      by_strips_ = compression_ == COMPRESSION_PACKBITS && wanted <= kMostStrip / rows_per_strip_;
+      held_.resize(is_packed() && !by_strips_ ? static_cast<std::size_t>(wanted) : 0);
     }
     if (got != wanted) {
       raster_input_error(path_,
@@ -203,10 +288,11 @@ class TiffPlane {
   }
 
   // Every block must lie in the file, and hold enough for a tile, or for a row of a strip.
-  void check_blocks(const TiffShape& shape, std::int64_t wanted) const {
+  void check_blocks(const TiffShape& shape, std::int64_t wanted) {
     TIFF* const t = tiff_.get();
     const FileHandle file = open_for_reading(path_);
     const std::int64_t size = bytes_left(file.get());
+    file_bytes_ = size;
     if (size < 0) return;
     const std::uint32_t all = tile_height_ > 0 ? TIFFNumberOfTiles(t) : TIFFNumberOfStrips(t);
     const std::uint32_t in_plane = shape.in_planes ? all / shape.channels : all;
@@ -279,13 +365,17 @@ class TiffPlane {
         continue;
       }
       tiles_[k].resize(static_cast<std::size_t>(packed(tile_width_) * tile_height_));
-      if (TIFFReadTile(tiff_.get(), tiles_[k].data(), x, row, 0, sample_) < 0)
-        fail("it is damaged or truncated");
+      if (TIFFReadTile(tiff_.get(), tiles_[k].data(), x, row, 0, sample_) < 0) fail(kDamaged);
     }
   }
 
   [[noreturn]] void fail(const std::string& what) const {
     if (report_->error == ENOMEM) throw std::bad_alloc();
+    if (compression_ == COMPRESSION_JPEG && bits_ != 8) {
+      raster_input_error(path_, "it is JPEG with samples of ", bits_,
+                         " bits, which the TIFF library here does not read: convert it where one "
+                         "does (gdal_translate -co COMPRESS=DEFLATE IN OUT.tif)");
+    }
     raster_input_error(path_,
                        what + (report_->message.empty() ? "" : " (" + report_->message + ")"));
   }
@@ -293,14 +383,14 @@ class TiffPlane {
   std::string path_;
   std::unique_ptr<TiffReport> report_ = std::make_unique<TiffReport>();  // stays where it is
   TiffHandle tiff_;
-  std::uint16_t sample_;
+  std::uint16_t sample_, compression_ = COMPRESSION_NONE;
   int channels_ = 1, bits_ = 8;
   SampleType type_ = SampleType::kUint8;
-  std::int64_t width_ = 0, next_ = 0;
+  std::int64_t width_ = 0, height_ = 0, next_ = 0, file_bytes_ = -1;
   std::uint32_t tile_width_ = 0, tile_height_ = 0;  // 0: strips
   std::uint32_t rows_per_strip_ = 1;
-  bool is_strip_absent_ = false;
-  std::vector<unsigned char> absent_, held_;
+  bool is_strip_absent_ = false, by_strips_ = false;
+  std::vector<unsigned char> absent_, held_, strip_;
   std::vector<std::vector<unsigned char>> tiles_;
 };
 
@@ -374,7 +464,7 @@ class TiffReader final : public RasterReader {
     info_.type = sample_type(path, shape.bits, shape.format);
     if (info_.width == 0 || info_.height == 0) return;  // refused by whoever opens it
     find_alpha(tiff.get(), shape);
-    read_place_tags(tiff.get(), info_);
+    read_tags(tiff.get(), info_);
     rows_ = std::make_unique<TiffRows>(path, 0, shape, info_.nodata);
     look_at_pages(tiff.get());
   }
@@ -387,8 +477,8 @@ class TiffReader final : public RasterReader {
       rows_->read_row(out);
       if (!mask_) continue;
       mask_->read_row(mask_row_.data());
-      hide_zeros(reinterpret_cast<const std::byte*>(mask_row_.data()), mask_row_.size() / width,
-                 width, valid_.data() + static_cast<std::size_t>(y) * width);
+      hide_zeros(mask_row_.data(), mask_type_, width,
+                 valid_.data() + static_cast<std::size_t>(y) * width);
     }
   }
   const std::uint8_t* valid() const override { return mask_ ? valid_.data() : nullptr; }
@@ -420,7 +510,8 @@ class TiffReader final : public RasterReader {
           shape.width != info_.width || shape.height != info_.height)
         continue;
       mask_ = std::make_unique<TiffRows>(path_, TIFFCurrentDirectory(tiff), shape, std::nullopt);
-      mask_row_.resize(shape.width * sample_bytes(sample_type(path_, shape.bits, shape.format)));
+      mask_type_ = sample_type(path_, shape.bits, shape.format);
+      mask_row_.resize(shape.width * sample_bytes(mask_type_));
       info_.masked = true;
     }
   }
@@ -428,6 +519,7 @@ class TiffReader final : public RasterReader {
   std::string path_;
   std::unique_ptr<TiffRows> rows_, mask_;
   std::vector<unsigned char> mask_row_;
+  SampleType mask_type_ = SampleType::kUint8;
   std::vector<std::uint8_t> valid_;
 };
 

@@ -10,6 +10,7 @@
 #include <cctype>
 #include <cerrno>
 #include <cstdarg>
+#include <iterator>
 #include <mutex>
 #include <new>
 
@@ -21,7 +22,8 @@ namespace {
 
 constexpr std::uint32_t kMetadataTag = 42112, kNodataTag = 42113;
 
-// Tags of a georeference (pixel scale, tie points, transformation, keys, metadata, no-data value).
+// Tags of a georeference (pixel scale, tie points, transformation, keys, coefficients of a rational
+// polynomial), metadata and the no-data value, which the library does not know.
 const TIFFFieldInfo kGeoFields[] = {
     {33550, -1, -1, TIFF_DOUBLE, FIELD_CUSTOM, 1, 1, const_cast<char*>("ModelPixelScale")},
     {33922, -1, -1, TIFF_DOUBLE, FIELD_CUSTOM, 1, 1, const_cast<char*>("ModelTiepoint")},
@@ -29,9 +31,33 @@ const TIFFFieldInfo kGeoFields[] = {
     {34735, -1, -1, TIFF_SHORT, FIELD_CUSTOM, 1, 1, const_cast<char*>("GeoKeyDirectory")},
     {34736, -1, -1, TIFF_DOUBLE, FIELD_CUSTOM, 1, 1, const_cast<char*>("GeoDoubleParams")},
     {34737, -1, -1, TIFF_ASCII, FIELD_CUSTOM, 1, 0, const_cast<char*>("GeoAsciiParams")},
+    {50844, -1, -1, TIFF_DOUBLE, FIELD_CUSTOM, 1, 1, const_cast<char*>("RPCCoefficient")},
     {kMetadataTag, -1, -1, TIFF_ASCII, FIELD_CUSTOM, 1, 0, const_cast<char*>("RasterMetadata")},
     {kNodataTag, -1, -1, TIFF_ASCII, FIELD_CUSTOM, 1, 0, const_cast<char*>("RasterNodata")},
 };
+
+// What the library knows and the output keeps. Pixels are written as they lie in the file, so they
+// need the orientation that they had.
+struct KnownTag {
+  std::uint32_t tag;
+  TIFFDataType type;  // text, a float or a 16-bit integer
+};
+constexpr KnownTag kKnownTags[] = {
+    {TIFFTAG_DOCUMENTNAME, TIFF_ASCII}, {TIFFTAG_IMAGEDESCRIPTION, TIFF_ASCII},
+    {TIFFTAG_MAKE, TIFF_ASCII},         {TIFFTAG_MODEL, TIFF_ASCII},
+    {TIFFTAG_SOFTWARE, TIFF_ASCII},     {TIFFTAG_DATETIME, TIFF_ASCII},
+    {TIFFTAG_ARTIST, TIFF_ASCII},       {TIFFTAG_HOSTCOMPUTER, TIFF_ASCII},
+    {TIFFTAG_COPYRIGHT, TIFF_ASCII},    {TIFFTAG_XRESOLUTION, TIFF_FLOAT},
+    {TIFFTAG_YRESOLUTION, TIFF_FLOAT},  {TIFFTAG_RESOLUTIONUNIT, TIFF_SHORT},
+    {TIFFTAG_ORIENTATION, TIFF_SHORT},
+};
+
+const KnownTag* find_known(std::uint32_t tag) {
+  const auto* const end = std::end(kKnownTags);
+  const auto* const row =
+      std::find_if(std::begin(kKnownTags), end, [&](const KnownTag& k) { return k.tag == tag; });
+  return row == end ? nullptr : row;
+}
 
 // libtiff asks every new file for extra tags through one process-wide hook; ours passes on to the
 // one before.
@@ -110,6 +136,13 @@ std::string without_values(const std::string& xml) {
   return any ? kept + xml.substr(from) : "";
 }
 
+// Descriptions by which ImageJ, tifffile and programs that read OME's find their images and
+// channels: the output has one.
+bool tells_of_layout(const std::string& description) {
+  return description.starts_with("ImageJ=") || description.starts_with("{\"shape\":") ||
+         description.find("<OME") != std::string::npos;
+}
+
 }  // namespace
 
 void CloseTiff::operator()(TIFF* handle) const { TIFFClose(handle); }
@@ -130,7 +163,7 @@ TiffHandle open_tiff_handle(const std::string& path, const char* mode, TiffRepor
   return tiff;
 }
 
-void read_place_tags(TIFF* handle, RasterInfo& info) {
+void read_tags(TIFF* handle, RasterInfo& info) {
   for (const TIFFFieldInfo& field : kGeoFields) {
     RasterTag tag;
     tag.tag = field.field_tag;
@@ -155,18 +188,39 @@ void read_place_tags(TIFF* handle, RasterInfo& info) {
                                   : static_cast<const std::uint16_t*>(data)[k]);
       }
     }
-    info.geo_tags.push_back(std::move(tag));
+    info.tags.push_back(std::move(tag));
+  }
+  for (const KnownTag& known : kKnownTags) {
+    const char* text = nullptr;
+    float real = 0;
+    std::uint16_t whole = 0;
+    if (known.type == TIFF_ASCII) {
+      if (TIFFGetField(handle, known.tag, &text) == 1 && text != nullptr)
+        info.tags.push_back({known.tag, {}, text});
+    } else if (known.type == TIFF_FLOAT) {
+      if (TIFFGetField(handle, known.tag, &real) == 1)
+        info.tags.push_back({known.tag, {static_cast<double>(real)}, ""});
+    } else if (TIFFGetField(handle, known.tag, &whole) == 1) {
+      info.tags.push_back({known.tag, {static_cast<double>(whole)}, ""});
+    }
   }
 }
 
-void write_place_tags(TIFF* handle, const RasterInfo& info) {
-  for (const RasterTag& tag : info.geo_tags) {
+void write_tags(TIFF* handle, const RasterInfo& info) {
+  for (const RasterTag& tag : info.tags) {
+    const KnownTag* const known = find_known(tag.tag);
     if (!tag.text.empty()) {
       TIFFSetField(handle, tag.tag, tag.text.c_str());
+    } else if (tag.numbers.empty()) {
+      continue;
+    } else if (known != nullptr && known->type == TIFF_FLOAT) {
+      TIFFSetField(handle, tag.tag, tag.numbers[0]);
+    } else if (known != nullptr) {
+      TIFFSetField(handle, tag.tag, static_cast<int>(tag.numbers[0]));
     } else if (tag.tag == 34735) {
       std::vector<std::uint16_t> keys(tag.numbers.begin(), tag.numbers.end());
       TIFFSetField(handle, tag.tag, static_cast<int>(keys.size()), keys.data());
-    } else if (!tag.numbers.empty()) {
+    } else {
       TIFFSetField(handle, tag.tag, static_cast<int>(tag.numbers.size()), tag.numbers.data());
     }
   }
@@ -175,17 +229,21 @@ void write_place_tags(TIFF* handle, const RasterInfo& info) {
 }  // namespace detail
 
 void describe_new_values(RasterInfo& info, const std::string& nodata) {
-  const bool declares = info.nodata || info.masked || !info.geo_tags.empty();
-  std::erase_if(info.geo_tags, [](const RasterTag& tag) { return tag.tag == detail::kNodataTag; });
-  for (RasterTag& tag : info.geo_tags) {
+  const bool lies_somewhere =
+      std::any_of(info.tags.begin(), info.tags.end(),
+                  [](const RasterTag& tag) { return detail::find_known(tag.tag) == nullptr; });
+  const bool declares = info.nodata || info.masked || lies_somewhere;
+  std::erase_if(info.tags, [](const RasterTag& tag) { return tag.tag == detail::kNodataTag; });
+  for (RasterTag& tag : info.tags) {
     if (tag.tag == detail::kMetadataTag) tag.text = detail::without_values(tag.text);
+    if (tag.tag == TIFFTAG_IMAGEDESCRIPTION && detail::tells_of_layout(tag.text)) tag.text.clear();
   }
-  std::erase_if(info.geo_tags,
+  std::erase_if(info.tags,
                 [](const RasterTag& tag) { return tag.text.empty() && tag.numbers.empty(); });
   info.nodata.reset();
   info.masked = false;
   info.alpha = -1;
-  if (declares && !nodata.empty()) info.geo_tags.push_back({detail::kNodataTag, {}, nodata});
+  if (declares && !nodata.empty()) info.tags.push_back({detail::kNodataTag, {}, nodata});
 }
 
 }  // namespace tilewave::formats

@@ -1,4 +1,4 @@
-// TIFF and BigTIFF in plain strips, with the tags of a georeference.
+// TIFF and BigTIFF in plain strips, with the tags of the input that still hold.
 #include <tiffio.h>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ class TiffWriter final : public RasterWriter {
                  info.channels == 3 ? PHOTOMETRIC_RGB : PHOTOMETRIC_MINISBLACK);
     const std::int64_t rows = std::max<std::int64_t>(1, (1 << 18) / info.row_bytes());
     TIFFSetField(t, TIFFTAG_ROWSPERSTRIP, static_cast<std::uint32_t>(std::min(rows, info.height)));
-    write_place_tags(t, info);
+    write_tags(t, info);
   }
 
   void write_rows(const void* from, std::int64_t rows) override {
