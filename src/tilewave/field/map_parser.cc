@@ -149,8 +149,7 @@ class Parser {
     const std::string_view dots = "...", none = "", head = from > 0 ? dots : none,
                            tail = has_more ? dots : none;
     const std::string line =
-        std::string(head) +
-        shown(text_.substr(from, at - from + (has_more ? kAround : text_.npos))) +
+        std::string(head) + shown(text_.substr(from, has_more ? at - from + kAround : text_.npos)) +
         std::string(tail);
     tilewave::fail(ExitCode::kUsage, "expression: column ", at + 1, ": ", what, ": write ", want,
                    "\n  ", line, "\n  ", std::string(head.size() + at - from, ' '), "^");

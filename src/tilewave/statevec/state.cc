@@ -59,11 +59,20 @@ void State::check_strings(const circuit::PauliSum& sum) const {
   }
 }
 
+void check_joint_qubits(std::span<const circuit::Qubit> qubits, std::size_t most) {
+  for (std::size_t k = 0; k < qubits.size(); ++k) {
+    const auto before = qubits.first(k);
+    if (std::find(before.begin(), before.end(), qubits[k]) != before.end())
+      fail(ExitCode::kUsage, "qubit ", qubits[k], " is asked for twice");
+  }
+  if (qubits.size() > most) {
+    fail(ExitCode::kUsage, "joint probabilities of ", qubits.size(), " qubits have 2^",
+         qubits.size(), " outcomes: ask for at most ", most, " qubits, or draw shots");
+  }
+}
+
 void State::check_joint(std::span<const circuit::Qubit> qubits) const {
-  const std::string k = std::to_string(qubits.size());
-  if (qubits.size() > 24)
-    fail(ExitCode::kUsage, "joint probabilities of ", k, " qubits have 2^", k,
-         " outcomes: ask for at most 24 qubits, or draw shots");
+  check_joint_qubits(qubits);
   for (const circuit::Qubit q : qubits) {
     if (static_cast<int>(q) >= num_qubits_) fail(ExitCode::kUsage, "qubit ", q, " is out of range");
   }

@@ -74,6 +74,13 @@ struct RunShape {
   int bits() const { return run_bits + rows.bits + planes.bits; }
 };
 
+/// The most qubits that State::joint_probabilities answers for.
+inline constexpr std::size_t kMostJointQubits = 24;
+/// Throws Error(kUsage) for more than `most` qubits, whose joint outcomes would be too many numbers,
+/// and for a qubit that is named twice.
+void check_joint_qubits(std::span<const circuit::Qubit> qubits,
+                        std::size_t most = kMostJointQubits);
+
 struct Sweep;
 struct SweepSum;
 struct StringTerm;
@@ -137,7 +144,7 @@ class State {
   /// P(qubit = 1) for every qubit, from one pass over the state.
   virtual std::vector<double> marginals() = 0;
   /// P of each of the 2^k outcomes of chosen qubits; bit j of an outcome is qubits[j]. k at
-  /// most 24.
+  /// most kMostJointQubits.
   virtual std::vector<double> joint_probabilities(std::span<const circuit::Qubit> qubits) = 0;
   /// Amplitudes of chosen basis states.
   virtual std::vector<cplx> amplitudes(std::span<const std::uint64_t> indices) = 0;

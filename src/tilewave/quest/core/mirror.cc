@@ -39,13 +39,8 @@ void* map_pages(std::size_t bytes, int protection) {
 
 // Memory is handed out without a promise, so a large copy is refused before it is begun.
 void check_room(std::size_t bytes) {
-  constexpr std::size_t kSmall = std::size_t{64} << 20;
-  if (bytes < kSmall) return;
-  const std::uint64_t available = runtime::available_host_bytes();
-  if (bytes <= available) return;
-  fail(ExitCode::kResources, "the arrays of a register need ", bytes >> 20, " MiB, ",
-       available >> 20,
-       " MiB are available: read single amplitudes with getAmp, or use fewer qubits");
+  runtime::need_host_bytes(bytes, "the arrays of a register do not fit memory",
+                           "read single amplitudes with getAmp, or use fewer qubits");
 }
 
 }  // namespace
