@@ -38,6 +38,7 @@ constexpr std::size_t kMovePartBytes = std::size_t{512} << 10;
 /// Amplitudes from which several threads work on them: below, waiting for each other takes longer,
 /// and most of a time slice where another program has the core of one of them.
 constexpr std::uint64_t kSharedAmplitudes = std::uint64_t{1} << 15;
+constexpr int kTinyQubits = 6;  ///< up to these a gate is applied sooner than its plan is found
 constexpr int kMeasureRatesFrom = 22;  ///< qubits from which the machine's rates are measured
 /// Qubits from which passes are counted step by step where the machine is tuned: smaller plans would
 /// take longer to make than they save.
