@@ -391,8 +391,12 @@ TEST(Api, threads_out_of_range_are_refused) {
     const auto refuses = [&](auto call) { EXPECT_EQ(error_of(call, ExitCode::kUsage), expected); };
     refuses([&] { Session({.threads = threads}); });
     refuses([&] { Function(Circuit(1).h(0), {"Z"}, {.threads = threads}); });
-    refuses([&] { Sampler(noisy, {.threads = threads}); });
-    refuses([&] { sample_strata(noisy, {.num_shots = 1000, .threads = threads}); });
+    SamplerOptions shots;
+    shots.threads = threads;
+    refuses([&] { Sampler(noisy, shots); });
+    StrataOptions strata;
+    strata.threads = threads;
+    refuses([&] { sample_strata(noisy, strata); });
     refuses([&] { map("v", {floats, 1, 1}, {.threads = threads}); });
     refuses([&] { local_entropy(Image<std::uint8_t>{bytes, 1, 1}, {.threads = threads}); });
   }
