@@ -55,11 +55,13 @@ void CpuState<T>::apply_tiny(std::uint64_t mask, std::uint64_t value,
   };
   if (targets.size() == 1) {
     const std::uint64_t one = bit(static_cast<int>(targets[0]));
-    for (std::uint64_t x = 0; x < num_amplitudes(); ++x) {
-      if (x & one || (x & mask) != value) continue;
-      const cplx u = get(x), v = get(x | one);
-      put(x, product(m[0], u) + product(m[1], v));
-      put(x | one, product(m[2], u) + product(m[3], v));
+    for (std::uint64_t high = 0; high < num_amplitudes(); high += 2 * one) {
+      for (std::uint64_t x = high; x < high + one; ++x) {
+        if ((x & mask) != value) continue;
+        const cplx u = get(x), v = get(x | one);
+        put(x, product(m[0], u) + product(m[1], v));
+        put(x | one, product(m[2], u) + product(m[3], v));
+      }
     }
     return;
   }
