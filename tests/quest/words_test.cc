@@ -93,7 +93,7 @@ TEST(Words, OwnOrThoseOfQuest) {
        [&] {
          rotateAroundAxis(s.vector, 0, 1, Vector{0, 0, 0});
        }},
-      {"rotateX", "an angle is nan", "an angle is nan", [&] { rotateX(s.vector, 0, kNan); }},
+      {"rotateX", "angle is nan", "angle is nan", [&] { rotateX(s.vector, 0, kNan); }},
       {"multiQubitUnitary", "u is for 2 qubits",
        "The matrix size does not match the number of target qubits.",
        [&] { multiQubitUnitary(s.vector, pair, 1, s.two.value); }},
@@ -147,7 +147,7 @@ TEST(Words, OwnOrThoseOfQuest) {
        [&] { collapseToOutcome(s.vector, 0, 1); }},
       {"collapseToOutcome", "outcome is 2", "Invalid measurement outcome -- must be either 0 or 1.",
        [&] { collapseToOutcome(s.vector, 0, 2); }},
-      {"applyPhaseFunc", "a number of terms is 0",
+      {"applyPhaseFunc", "numTerms is 0",
        "Invalid number of terms in the phase function specified. Must be >0.",
        [&] { applyPhaseFunc(s.vector, pair, 2, UNSIGNED, v, v, 0); }},
       {"applyPhaseFunc", "diverges at 0",
