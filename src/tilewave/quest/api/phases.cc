@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "tilewave/base/units.h"
 #include "tilewave/quest/api/call.h"
 
 using namespace tilewave::quest;
@@ -206,7 +207,7 @@ PhaseFunction named_function(const NamedForm& form, int num_regs, const qreal* p
 
 void named(const char* function, const Qureg& qureg, const int* qubits, const int* sizes,
            int num_regs, bitEncoding encoding, phaseFunc f, const qreal* params, int num_params,
-           const Overrides& o) {
+           const Overrides& o, bool takes_params) {
   call(function, [&] {
     Register& r = use(qureg);
     const Registers regs = check_registers(r, qubits, sizes, num_regs, encoding, Takes::kList);
@@ -214,6 +215,12 @@ void named(const char* function, const Qureg& qureg, const int* qubits, const in
     const int wanted = form.num_parameters(num_regs);
     if (form.base == PhaseFunction::Base::kDistance && num_regs % 2) {
       fail(Words::kOddDistance, "numRegs is ", num_regs, ": a distance needs an even number");
+    }
+    if (num_params != wanted && !takes_params) {
+      fail(Words::kNumPhaseParameters, "functionNameCode is ", static_cast<int>(f),
+           ": this phase function takes ",
+           tilewave::counted(static_cast<std::uint64_t>(wanted), "parameter"),
+           ", which applyParamNamedPhaseFunc has");
     }
     if (num_params != wanted) {
       fail(Words::kNumPhaseParameters, "numParams is ", num_params, ": this phase function takes ",
@@ -254,21 +261,21 @@ void applyMultiVarPhaseFuncOverrides(Qureg q, int* qubits, int* sizes, int n, bi
 }
 
 void applyNamedPhaseFunc(Qureg q, int* qubits, int* sizes, int n, bitEncoding e, phaseFunc f) {
-  named(__func__, q, qubits, sizes, n, e, f, nullptr, 0, kNone);
+  named(__func__, q, qubits, sizes, n, e, f, nullptr, 0, kNone, false);
 }
 
 void applyNamedPhaseFuncOverrides(Qureg q, int* qubits, int* sizes, int n, bitEncoding e,
                                   phaseFunc f, long long int* indices, qreal* phases, int count) {
-  named(__func__, q, qubits, sizes, n, e, f, nullptr, 0, {indices, phases, count});
+  named(__func__, q, qubits, sizes, n, e, f, nullptr, 0, {indices, phases, count}, false);
 }
 
 void applyParamNamedPhaseFunc(Qureg q, int* qubits, int* sizes, int n, bitEncoding e, phaseFunc f,
                               qreal* params, int num_params) {
-  named(__func__, q, qubits, sizes, n, e, f, params, num_params, kNone);
+  named(__func__, q, qubits, sizes, n, e, f, params, num_params, kNone, true);
 }
 
 void applyParamNamedPhaseFuncOverrides(Qureg q, int* qubits, int* sizes, int n, bitEncoding e,
                                        phaseFunc f, qreal* params, int num_params,
                                        long long int* indices, qreal* phases, int count) {
-  named(__func__, q, qubits, sizes, n, e, f, params, num_params, {indices, phases, count});
+  named(__func__, q, qubits, sizes, n, e, f, params, num_params, {indices, phases, count}, true);
 }

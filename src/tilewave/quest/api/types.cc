@@ -54,10 +54,10 @@ PauliHamil make_hamil(int num_qubits, int num_terms) {
   return h;
 }
 
-DiagonalOp make_diagonal(int num_qubits, const QuESTEnv& env) {
-  check_new_qubits(num_qubits, 40);
-  check_share(1LL << num_qubits, env.numRanks, num_qubits, "operator",
-              Words::kTooFewDiagonalQubits);
+DiagonalOp make_diagonal(int num_qubits, const QuESTEnv& env, const char* name = "numQubits") {
+  check_new_qubits(num_qubits, 40, Words::kTooManyQubits, name);
+  check_share(1LL << num_qubits, env.numRanks, num_qubits, "operator", Words::kTooFewDiagonalQubits,
+              name);
   DiagonalOp op{};
   op.numQubits = num_qubits;
   op.numChunks = num_ranks();
@@ -121,7 +121,7 @@ PauliHamil read_hamil(const char* name) {
   return h;
 }
 
-void fill_diagonal(const DiagonalOp& op, const PauliHamil& hamil) {
+void fill_diagonal(const DiagonalOp& op, const PauliHamil& hamil, const char* name) {
   if (hamil.numQubits != op.numQubits) {
     fail(Words::kHamilDiagonalSize, "op and hamil have ", op.numQubits, " and ", hamil.numQubits,
          " qubits: they must have equally many");
@@ -129,7 +129,7 @@ void fill_diagonal(const DiagonalOp& op, const PauliHamil& hamil) {
   const tilewave::circuit::PauliSum sum = pauli_sum(hamil);
   for (const auto& term : sum) {
     if (term.x)
-      fail(Words::kHamilNotDiagonal, "hamil has an X or a Y: only sums of I and Z are diagonal");
+      fail(Words::kHamilNotDiagonal, name, " has an X or a Y: only sums of I and Z are diagonal");
   }
   for (long long k = 0; k < op.numElemsPerChunk; ++k) {
     const auto index = static_cast<std::uint64_t>(k + op.chunkId * op.numElemsPerChunk);
@@ -295,7 +295,7 @@ void initDiagonalOpFromPauliHamil(DiagonalOp op, PauliHamil hamil) {
     check_range(hamil.numQubits, 1, 60, "hamil.numQubits", Words::kHamilSize);
     check_range(hamil.numSumTerms, 1, 1 << 30, "hamil.numSumTerms", Words::kHamilSize);
     check_pointer(op.real, "op.real", Words::kDiagonalNotCreated);
-    fill_diagonal(op, hamil);
+    fill_diagonal(op, hamil, "hamil");
   });
 }
 
@@ -304,9 +304,9 @@ DiagonalOp createDiagonalOpFromPauliHamilFile(char* fn, QuESTEnv env) {
     const PauliHamil hamil = read_hamil(fn);
     const std::unique_ptr<qreal, decltype(&std::free)> coefficients(hamil.termCoeffs, std::free);
     const std::unique_ptr<pauliOpType, decltype(&std::free)> codes(hamil.pauliCodes, std::free);
-    const DiagonalOp op = make_diagonal(hamil.numQubits, env);
+    const DiagonalOp op = make_diagonal(hamil.numQubits, env, "the number of codes a line");
     try {
-      fill_diagonal(op, hamil);
+      fill_diagonal(op, hamil, "the file of fn");
     } catch (...) {
       std::free(op.real);
       std::free(op.imag);

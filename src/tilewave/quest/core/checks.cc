@@ -32,16 +32,16 @@ void check_range(long long value, long long first, long long last, const char* n
   }
 }
 
-void check_new_qubits(int num_qubits, int most, QuestWords too_many) {
-  check_range(num_qubits, 1, most, "numQubits", num_qubits < 1 ? Words::kNumNewQubits : too_many);
+void check_new_qubits(int num_qubits, int most, QuestWords too_many, const char* name) {
+  check_range(num_qubits, 1, most, name, num_qubits < 1 ? Words::kNumNewQubits : too_many);
 }
 
-void check_share(long long count, int env_ranks, int num_qubits, const char* what,
-                 QuestWords words) {
+void check_share(long long count, int env_ranks, int num_qubits, const char* what, QuestWords words,
+                 const char* name) {
   if (env_ranks < 0) check_range(env_ranks, 1, 1 << 30, "env.numRanks", words);
   const int ranks = std::max(env_ranks, num_ranks());
   if (count >= ranks) return;
-  fail(words, "numQubits is ", num_qubits, ": ", ranks, " ranks share the ", what,
+  fail(words, name, " is ", num_qubits, ": ", ranks, " ranks share the ", what,
        ", so each must get at least one amplitude of it");
 }
 

@@ -46,10 +46,11 @@ void check_pointer(const void* pointer, const char* name, QuestWords words = Wor
 void check_range(long long value, long long first, long long last, const char* name,
                  QuestWords words = Words::kNone);
 /// The number of qubits of something new.
-void check_new_qubits(int num_qubits, int most, QuestWords too_many = Words::kTooManyQubits);
+void check_new_qubits(int num_qubits, int most, QuestWords too_many = Words::kTooManyQubits,
+                      const char* name = "numQubits");
 /// Every rank of the environment, and of the run, has at least one of `count` elements.
-void check_share(long long count, int env_ranks, int num_qubits, const char* what,
-                 QuestWords words);
+void check_share(long long count, int env_ranks, int num_qubits, const char* what, QuestWords words,
+                 const char* name = "numQubits");
 void check_qubit(const Register& r, int qubit, const char* name, Role role = Role::kTarget);
 void check_outcome(int outcome);
 void check_finite(double value, const char* name);
