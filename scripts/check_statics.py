@@ -57,6 +57,7 @@ ALLOWED = {
     # the C API of QuEST has handles and one random number generator a process
     ("quest/core/slots.cc", "instance"): "handles of registers",
     ("quest/core/faults.cc", "instance"): "arrays that programs write to",
+    ("quest/core/mirror.cc", "instance"): "address space of such arrays that are gone, for later ones",
     ("quest/core/faults.cc", "t_serving"): "a fault that is being served",
     ("quest/core/random.cc", "instance"): "the generator of seedQuEST",
     ("quest/core/register.cc", "last"): "numbers of registers",

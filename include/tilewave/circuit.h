@@ -68,9 +68,9 @@ class Circuit {
   /// An empty circuit of `num_qubits` qubits in |0...0> and `num_clbits` classical bits, all 0.
   explicit Circuit(std::uint32_t num_qubits, std::uint32_t num_clbits = 0);
   /// Reads OpenQASM 2 or 3 or qsim's text format, told apart by content. Inputs of OpenQASM 3 of type
-  /// float and angle become parameters. Throws Error(kInput) with
-  /// line and column for a text that cannot be read. Without `include`, programs that include files
-  /// are refused.
+  /// float and angle become parameters. Throws Error(kInput) with line and column for a text that
+  /// cannot be read. Without `include`, programs that include files are refused; the libraries
+  /// of gates (qelib1.inc, stdgates.inc, hqslib1.inc) are part of the reader and always there.
   static Circuit from_text(std::string_view text, bool include = true);
   /// Reads a file as from_text() reads its text. Throws Error(kInput) for a file that cannot be
   /// read too. Included files are looked for beside it.

@@ -17,8 +17,11 @@ enum class ExitCode : int {
   kCommunication = 6,  ///< another process or device failed
 };
 
-/// What every call of this library throws when it cannot do what it was asked. what() is one line
-/// of text: what is wrong (why it matters): what to do.
+/// What every call of this library throws when it cannot do what it was asked. what() begins with a
+/// line that says what is wrong (why it matters): what to do. Where something in a text is wrong (a
+/// circuit, an observable, an expression of map) that line begins with the place, and where it helps
+/// two more lines follow: the line of the text, and carets below what is meant. There is no line
+/// break at the end.
 class Error : public std::runtime_error {
  public:
   /// An error of this kind, whose what() is `message`.

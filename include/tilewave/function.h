@@ -48,7 +48,7 @@ class Function {
   /// `observables` are Pauli sums, "0.5 ZZI + 0.2 X0 Y3": dense with the rightmost character on qubit
   /// 0, or sparse. Throws Error(kInput) for a circuit that is not unitary (measurements at its end
   /// are left out) and for observables that cannot be read, Error(kUsage) for a device of no known
-  /// form, Error(kCommunication) where processes do not come together.
+  /// form and threads out of 0 to 4096, Error(kCommunication) where processes do not come together.
   Function(const Circuit& circuit, const std::vector<std::string>& observables,
            const FunctionOptions& options = {});
   /// Takes the plan of another function, which then may only be assigned to or destroyed.

@@ -49,8 +49,9 @@ struct MapOptions {
 
 /// Computes expression(v, ix, iy, idx) for every pixel, in 32-bit floats: v is its value, ix its
 /// column, iy its row and idx = iy * width + ix. Returns width * height values in the order of the
-/// pixels. Throws Error(kUsage) with the place for an expression that cannot be read and for a size
-/// that is not that of the pixels, and Error(kResources) for a device that is not there.
+/// pixels. Throws Error(kUsage) with the place for an expression that cannot be read, for a size
+/// that is not that of the pixels and for threads out of 0 to 4096, and Error(kResources) for a
+/// device that is not there.
 std::vector<float> map(std::string_view expression, Image<float> image,
                        const MapOptions& options = {});
 

@@ -138,7 +138,7 @@ struct StrataTable {
 /// Importance sampling by the number of faults, for errors too rare to wait for: shots with given
 /// numbers of faults are drawn exactly and weighed by the exact probabilities of these numbers. On the
 /// CPU; the result depends on the seed alone. Throws Error(kInput) with line and column for a text that
-/// cannot be read, and for circuits with leakage; Error(kUsage) for strata that overlap or that no shot
+/// cannot be read, and for circuits with leakage; Error(kUsage) for threads out of 0 to 4096, for strata that overlap or that no shot
 /// is in, and for too few shots.
 StrataTable sample_strata(std::string_view stim_circuit, const StrataOptions& options);
 

@@ -96,8 +96,8 @@ class Executable {
   /// The passes that run() makes, as a table, with bytes, operations and predicted time.
   std::string explain();
   /// Runs the circuit and answers the questions. Throws Error(kUsage) for questions that the circuit
-  /// cannot answer and for a checkpoint of another run, Error(kInput) for an observable, a state or
-  /// a checkpoint that cannot be read or is damaged, Error(kResources) where the state does not fit
+  /// cannot answer, for joint outcomes of more than 20 qubits and for a checkpoint of another run,
+  /// Error(kInput) for an observable, a state or a checkpoint that cannot be read or is damaged, Error(kResources) where the state does not fit
   /// or a file cannot be written, Error(kVerification) where a result fails its check.
   Result run(const Questions& questions = {});
   /// All 2^n amplitudes at the end, in order of basis states; of a circuit that measures in the

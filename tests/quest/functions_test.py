@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 
 header, tests = Path(sys.argv[1]).read_text(), Path(sys.argv[2])
-COUNT = 156 + 6 + 2  # QuEST 3.7; u1Gate, u2Gate, u3Gate, SqX, SqY, SqW; tilewave_saveQureg, tilewave_loadQureg
-NO_MISUSE = {"createQuESTEnv", "destroyQuESTEnv", "syncQuESTEnv", "syncQuESTSuccess", "reportQuESTEnv",
+COUNT = 156 + 6 + 4  # QuEST 3.7; u1Gate, u2Gate, u3Gate, SqX, SqY, SqW; tilewave_saveQureg, _loadQureg, _seedQuEST, _seedQuESTDefault
+NO_MISUSE = {"createQuESTEnv", "tilewave_seedQuESTDefault", "destroyQuESTEnv", "syncQuESTEnv", "syncQuESTSuccess", "reportQuESTEnv",
              "invalidQuESTInputError",
              # as free(): a null pointer is nothing to free
              "destroyDiagonalOp", "destroySubDiagonalOp", "destroyPauliHamil"}

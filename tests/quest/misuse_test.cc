@@ -158,6 +158,7 @@ TEST(Misuse, NullPointers) {
       {"getEnvironmentString", [&] { getEnvironmentString(environment(), nullptr); }},
       {"seedQuEST", [&] { seedQuEST(nullptr, nullptr, 1); }},
       {"seedQuESTDefault", [&] { seedQuESTDefault(nullptr); }},
+      {"tilewave_seedQuEST", [&] { tilewave_seedQuEST(nullptr, 1); }},
       {"getQuESTSeeds", [&] { getQuESTSeeds(environment(), nullptr, nullptr); }},
   };
   for (const auto& [name, f] : calls) refused({name, ": "}, f);

@@ -323,6 +323,24 @@ TEST(PhaseFunctions, Polynomials) {
   }
 }
 
+// A list of registers takes any number of overrides, also where it is one register: the first of
+// several for one number holds.
+TEST(PhaseFunctions, ManyOverridesOfOneRegister) {
+  on_both("overrides", [&](Pair& s) {
+    int q[1] = {1}, size[1] = {1}, terms[1] = {1};
+    qreal c[1] = {1}, e[1] = {1}, phases[3] = {qreal(0.5), qreal(1.5), qreal(0.25)};
+    long long at[3] = {0, 1, 0};
+    const auto f = [](const auto& x) { return x[0] == 0 ? 0.5 : 1.5; };
+    const std::vector<Bits> regs = {Bits(q, q + 1)};
+    applyMultiVarPhaseFuncOverrides(s.q, q, size, 1, UNSIGNED, c, e, terms, at, phases, 3);
+    apply_phase(s.ref, regs, UNSIGNED, f);
+    applyNamedPhaseFuncOverrides(s.q, q, size, 1, UNSIGNED, NORM, at, phases, 3);
+    apply_phase(s.ref, regs, UNSIGNED, f);
+    applyParamNamedPhaseFuncOverrides(s.q, q, size, 1, UNSIGNED, SCALED_NORM, c, 1, at, phases, 3);
+    apply_phase(s.ref, regs, UNSIGNED, f);
+  });
+}
+
 TEST(PhaseFunctions, Named) {
   for (int code = NORM; code <= SCALED_INVERSE_SHIFTED_WEIGHTED_DISTANCE; ++code) {
     const auto name = static_cast<phaseFunc>(code);

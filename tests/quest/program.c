@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int wrong = 0;
 
@@ -58,6 +59,30 @@ int main(void) {
   expect("static X", getImagAmp(q, 1), -1);
 #endif
 #endif
+  // as programs for QuEST 3.2 and 3.3 call it: the same keys draw the same, and the text is the same
+  unsigned long keys[2] = {5, 7};
+  int drawn[2] = {0, 0};
+  for (int way = 0; way < 2; ++way) {
+    if (way == 0) {
+      seedQuEST(&env, keys, 2);
+    } else {
+      seedQuEST(keys, 2);
+    }
+    for (int k = 0; k < 16; ++k) {
+      initPlusState(q);
+      drawn[way] = 2 * drawn[way] + measure(q, 0);
+    }
+  }
+  expect("draws of one seed", drawn[1], drawn[0]);
+  char younger[200], older[200];
+  getEnvironmentString(env, younger);
+  getEnvironmentString(env, q, older);
+  expect("the environment's text", strcmp(older, younger), 0);
+  seedQuESTDefault(&env);
+  seedQuESTDefault();
+  tilewave_seedQuESTDefault();
+  tilewave_seedQuEST(keys, 2);
+
   destroyQureg(q, env);
   destroyQuESTEnv(env);
   return wrong;

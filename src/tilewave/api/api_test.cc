@@ -381,5 +381,64 @@ TEST(Api, refusals_name_what_is_wrong) {
   expect_error([&] { map("v", Image<float>{three, 2, 2}); }, "2 x 2");
 }
 
+// Every entry that takes a number of threads.
+TEST(Api, threads_out_of_range_are_refused) {
+  const std::vector<float> floats = {1};
+  const std::vector<std::uint8_t> bytes = {1};
+  const std::string noisy = "X_ERROR(0.1) 0\nM 0\nDETECTOR rec[-1]";
+  for (const int threads : {-3, -1, 4097}) {
+    const std::string expected = "threads = " + std::to_string(threads) + ": use 0 (all) to 4096";
+    const auto refuses = [&](auto call) { EXPECT_EQ(error_of(call, ExitCode::kUsage), expected); };
+    refuses([&] { Session({.threads = threads}); });
+    refuses([&] { Function(Circuit(1).h(0), {"Z"}, {.threads = threads}); });
+    SamplerOptions shots;
+    shots.threads = threads;
+    refuses([&] { Sampler(noisy, shots); });
+    StrataOptions strata;
+    strata.threads = threads;
+    refuses([&] { sample_strata(noisy, strata); });
+    refuses([&] { map("v", {floats, 1, 1}, {.threads = threads}); });
+    refuses([&] { local_entropy(Image<std::uint8_t>{bytes, 1, 1}, {.threads = threads}); });
+  }
+}
+
+TEST(Api, joint_probabilities_of_too_many_qubits_are_refused) {
+  Session session({.device = "cpu"});
+  const Circuit circuit = Circuit(21).h(0).x(20);
+  Questions asked;
+  for (Qubit q = 20; q > 0; --q) asked.joint.push_back(q);
+  const Result r = session.run(circuit, asked);
+  ASSERT_EQ(r.joint_probabilities.size(), std::size_t{1} << 20);
+  EXPECT_NEAR(r.joint_probabilities[1], 1, 1e-14);  // bit 0 is qubit 20
+  asked.joint.push_back(0);
+  expect_error([&] { session.run(circuit, asked); }, "ask for at most 20 qubits", ExitCode::kUsage);
+  expect_error([&] { session.compile(circuit).run(asked); }, "21 qubits have 2^21 outcomes",
+               ExitCode::kUsage);
+  asked.joint = {3, 1, 3};
+  expect_error([&] { session.run(circuit, asked); }, "qubit 3 is asked for twice",
+               ExitCode::kUsage);
+}
+
+// What does not fit memory is refused before any of it is taken, and products do not wrap round.
+TEST(Api, answers_that_do_not_fit_memory_are_refused) {
+  const auto refuses = [](auto call, const char* words) {
+    const std::string message = error_of(call, ExitCode::kResources);
+    EXPECT_TRUE(has(message, words));
+    EXPECT_TRUE(has(message, "needs "));
+    EXPECT_TRUE(has(message, " available): "));
+  };
+  Sampler sampler("M 0\nDETECTOR rec[-1]");
+  refuses([&] { sampler.sample(std::uint64_t{1} << 45); }, "35184372088832 shots of 1 bit");
+  EXPECT_EQ(sampler.sample(3).num_shots, 3u);  // and it goes on
+  const Function function(Circuit(2).h(0), {"ZZ"});
+  for (const std::uint64_t shots : {std::uint64_t{1} << 50, ~std::uint64_t{0}}) {
+    refuses([&] { (void)function.sample({}, shots); }, "samples of 1 row do not fit memory");
+  }
+  const Function wide(Circuit(40).h(0), {"Z0"});
+  refuses([&] { (void)wide.states({}); }, "amplitudes of 1 row do not fit memory");
+  refuses([] { Circuit(4000000000u).measure_all(); }, "measurements of 4000000000 qubits");
+  expect_error([] { Sampler("M 0").sample(~std::uint64_t{0}); }, "shots");
+}
+
 }  // namespace
 }  // namespace tilewave

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "tilewave/api/access.h"
+#include "tilewave/api/guard.h"
 #include "tilewave/circuit/gate_table.h"
 #include "tilewave/circuit/named_angles.h"
 #include "tilewave/language/circuit_file.h"
@@ -31,23 +32,27 @@ language::Includes includes(bool allowed) {
 }  // namespace
 
 Angle Angle::parameter(const std::string& name) {
-  if (name.empty()) fail(ExitCode::kInput, "a parameter needs a name that is not empty");
-  Angle angle;
-  angle.terms_.emplace_back(name, 1);
-  return angle;
+  return guarded([&] {
+    if (name.empty()) fail(ExitCode::kInput, "a parameter needs a name that is not empty");
+    Angle angle;
+    angle.terms_.emplace_back(name, 1);
+    return angle;
+  });
 }
 
 Angle& Angle::operator+=(const Angle& other) {
-  constant_ += other.constant_;
-  for (const auto& [name, weight] : std::vector(other.terms_)) {  // may be this angle
-    const auto same = std::ranges::find(terms_, name, [](const auto& t) { return t.first; });
-    if (same == terms_.end()) {
-      terms_.emplace_back(name, weight);
-    } else {
-      same->second += weight;
+  guarded([&] {
+    constant_ += other.constant_;
+    for (const auto& [name, weight] : std::vector(other.terms_)) {  // may be this angle
+      const auto same = std::ranges::find(terms_, name, [](const auto& t) { return t.first; });
+      if (same == terms_.end()) {
+        terms_.emplace_back(name, weight);
+      } else {
+        same->second += weight;
+      }
     }
-  }
-  std::erase_if(terms_, [](const auto& t) { return t.second == 0; });
+    std::erase_if(terms_, [](const auto& t) { return t.second == 0; });
+  });
   return *this;
 }
 
@@ -59,32 +64,41 @@ Angle& Angle::operator*=(double factor) {
 }
 
 std::vector<Angle> parameters(const std::string& name, std::size_t count) {
-  std::vector<Angle> all;
-  for (std::size_t k = 0; k < count; ++k)
-    all.push_back(Angle::parameter(name + "[" + std::to_string(k) + "]"));
-  return all;
+  return guarded([&] {
+    std::vector<Angle> all;
+    for (std::size_t k = 0; k < count; ++k)
+      all.push_back(Angle::parameter(name + "[" + std::to_string(k) + "]"));
+    return all;
+  });
 }
 
 Circuit::Circuit(std::unique_ptr<Data> data) : data_(std::move(data)) {}
 Circuit::Circuit(std::uint32_t num_qubits, std::uint32_t num_clbits)
-    : data_(std::make_unique<Data>(Data{circuit::Circuit(num_qubits, num_clbits)})) {}
-Circuit::Circuit(const Circuit& other) : data_(std::make_unique<Data>(*other.data_)) {}
+    : data_(guarded([&] {
+        return std::make_unique<Data>(Data{circuit::Circuit(num_qubits, num_clbits)});
+      })) {}
+Circuit::Circuit(const Circuit& other)
+    : data_(guarded([&] { return std::make_unique<Data>(*other.data_); })) {}
 Circuit::Circuit(Circuit&& other) noexcept = default;
 Circuit& Circuit::operator=(const Circuit& other) {
-  data_ = std::make_unique<Data>(*other.data_);
+  guarded([&] { data_ = std::make_unique<Data>(*other.data_); });
   return *this;
 }
 Circuit& Circuit::operator=(Circuit&& other) noexcept = default;
 Circuit::~Circuit() = default;
 
 Circuit Circuit::from_text(std::string_view text, bool include) {
-  return Circuit(std::make_unique<Data>(Data{language::parse_circuit(
-      text, "<text>", {}, nullptr, {includes(include), language::UnboundInputs::kParameters})}));
+  return guarded([&] {
+    return Circuit(std::make_unique<Data>(Data{language::parse_circuit(
+        text, "<text>", {}, nullptr, {includes(include), language::UnboundInputs::kParameters})}));
+  });
 }
 
 Circuit Circuit::from_file(const std::string& path, bool include) {
-  return Circuit(std::make_unique<Data>(Data{language::read_circuit_file(
-      path, {}, nullptr, {includes(include), language::UnboundInputs::kParameters})}));
+  return guarded([&] {
+    return Circuit(std::make_unique<Data>(Data{language::read_circuit_file(
+        path, {}, nullptr, {includes(include), language::UnboundInputs::kParameters})}));
+  });
 }
 
 std::uint32_t Circuit::num_qubits() const { return data_->circuit.num_qubits(); }
@@ -93,56 +107,69 @@ std::size_t Circuit::num_operations() const { return data_->circuit.ops().size()
 
 Circuit& Circuit::gate(std::string_view name, std::initializer_list<Qubit> qubits,
                        std::initializer_list<double> angles) {
-  data_->circuit.add_gate(find_named(name).id, qubits, angles);
+  guarded([&] { data_->circuit.add_gate(find_named(name).id, qubits, angles); });
   return *this;
 }
 
 Circuit& Circuit::gate_of_angles(std::string_view name, const std::vector<Qubit>& qubits,
                                  const std::vector<Angle>& angles,
                                  const std::vector<Qubit>& controls) {
-  std::vector<circuit::NamedAngle> named;
-  for (const Angle& a : angles) named.push_back({a.constant(), a.terms()});
-  circuit::add_controlled_gate(data_->circuit, find_named(name).id, controls, ~std::uint64_t{0},
-                               qubits, named);
+  guarded([&] {
+    std::vector<circuit::NamedAngle> named;
+    for (const Angle& a : angles) named.push_back({a.constant(), a.terms()});
+    circuit::add_controlled_gate(data_->circuit, find_named(name).id, controls, ~std::uint64_t{0},
+                                 qubits, named);
+  });
   return *this;
 }
 
 std::vector<std::string> Circuit::parameters() const {
-  const auto names = data_->circuit.parameters();
-  return {names.begin(), names.end()};
+  return guarded([&] {
+    const auto names = data_->circuit.parameters();
+    return std::vector<std::string>(names.begin(), names.end());
+  });
 }
 
 Circuit Circuit::bind(const std::vector<double>& values) const {
-  return Circuit(std::make_unique<Data>(Data{data_->circuit.bind(values)}));
+  return guarded(
+      [&] { return Circuit(std::make_unique<Data>(Data{data_->circuit.bind(values)})); });
 }
 
 Circuit& Circuit::gate(std::string_view name, const std::vector<Qubit>& qubits,
                        const std::vector<double>& angles, const std::vector<Qubit>& controls) {
-  data_->circuit.add_controlled_gate(find_named(name).id, controls, ~std::uint64_t{0}, qubits,
-                                     angles);
+  guarded([&] {
+    data_->circuit.add_controlled_gate(find_named(name).id, controls, ~std::uint64_t{0}, qubits,
+                                       angles);
+  });
   return *this;
 }
 
 Circuit& Circuit::matrix(const std::vector<std::complex<double>>& entries,
                          const std::vector<Qubit>& targets, const std::vector<Qubit>& controls) {
-  data_->circuit.add_matrix(controls, ~std::uint64_t{0}, targets, entries);
+  guarded([&] { data_->circuit.add_matrix(controls, ~std::uint64_t{0}, targets, entries); });
   return *this;
 }
 
 Circuit& Circuit::measure(Qubit qubit, Clbit clbit) {
-  data_->circuit.add_measure(qubit, clbit);
+  guarded([&] { data_->circuit.add_measure(qubit, clbit); });
   return *this;
 }
 
 Circuit& Circuit::measure_all() {
-  circuit::Circuit& c = data_->circuit;
-  if (c.num_clbits() < c.num_qubits()) c.add_clbits(c.num_qubits() - c.num_clbits());
-  for (Qubit q = 0; q < c.num_qubits(); ++q) c.add_measure(q, q);
+  guarded([&] {
+    circuit::Circuit& c = data_->circuit;
+    runtime::need_host_bytes(
+        c.num_qubits() * circuit::kMeasureBytes,
+        concat("measurements of ", c.num_qubits(), " qubits do not fit memory"),
+        "make a smaller circuit");
+    if (c.num_clbits() < c.num_qubits()) c.add_clbits(c.num_qubits() - c.num_clbits());
+    for (Qubit q = 0; q < c.num_qubits(); ++q) c.add_measure(q, q);
+  });
   return *this;
 }
 
 Circuit& Circuit::reset(Qubit qubit) {
-  data_->circuit.add_reset(qubit);
+  guarded([&] { data_->circuit.add_reset(qubit); });
   return *this;
 }
 

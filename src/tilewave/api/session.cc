@@ -5,12 +5,15 @@
 #include <utility>
 
 #include "tilewave/api/access.h"
+#include "tilewave/api/guard.h"
 #include "tilewave/language/pauli/text.h"
 #include "tilewave/runtime/memory.h"
+#include "tilewave/runtime/threads.h"
 #include "tilewave/settings/device.h"
 #include "tilewave/simulate/run_checks.h"
 #include "tilewave/simulate/session.h"
 #include "tilewave/simulate/simulate.h"
+#include "tilewave/statevec/state.h"
 
 namespace tilewave {
 
@@ -86,6 +89,7 @@ Result to_result(simulate::Result&& r) {
 
 Result ask(const circuit::Circuit& circuit, const simulate::Options& options,
            const Questions& questions) {
+  statevec::check_joint_qubits(questions.joint, simulate::kMaxJointQubits);
   simulate::Options asked = with_questions(options, questions, circuit.num_qubits());
   asked.explain = questions.explain;
   simulate::Result result = simulate::simulate(circuit, asked);
@@ -102,53 +106,62 @@ Executable& Executable::operator=(Executable&&) noexcept = default;
 Executable::~Executable() = default;
 
 std::string Executable::explain() {
-  simulate::Options options = data_->session->options(data_->effort);
-  options.explain = options.dry_run = true;
-  return simulate::simulate(Access::inside(data_->circuit), options).plan.text;
+  return guarded([&] {
+    simulate::Options options = data_->session->options(data_->effort);
+    options.explain = options.dry_run = true;
+    return simulate::simulate(Access::inside(data_->circuit), options).plan.text;
+  });
 }
 
 Result Executable::run(const Questions& questions) {
-  return ask(Access::inside(data_->circuit), data_->session->options(data_->effort), questions);
+  return guarded([&] {
+    return ask(Access::inside(data_->circuit), data_->session->options(data_->effort), questions);
+  });
 }
 
 std::vector<std::complex<double>> Executable::statevector(std::optional<std::uint64_t> seed) {
-  simulate::Options options = data_->session->options(data_->effort);
-  options.seed = seed;
-  const circuit::Circuit& circuit = Access::inside(data_->circuit);
-  // before the run, which then finds what is left for its state
-  simulate::check_memory(circuit.num_qubits(), Precision::kDouble, 1,
-                         runtime::available_host_bytes());
-  std::vector<std::complex<double>> amplitudes(std::size_t{1} << circuit.num_qubits());
-  simulate::FinalState final = simulate::final_state(circuit, options, true);
-  simulate::copy_amplitudes(final, amplitudes);
-  return amplitudes;
+  return guarded([&] {
+    simulate::Options options = data_->session->options(data_->effort);
+    options.seed = seed;
+    const circuit::Circuit& circuit = Access::inside(data_->circuit);
+    // before the run, which then finds what is left for its state
+    simulate::check_memory(circuit.num_qubits(), Precision::kDouble, 1,
+                           runtime::available_host_bytes());
+    std::vector<std::complex<double>> amplitudes(std::size_t{1} << circuit.num_qubits());
+    simulate::FinalState final = simulate::final_state(circuit, options, true);
+    simulate::copy_amplitudes(final, amplitudes);
+    return amplitudes;
+  });
 }
 
-Session::Session(const SessionOptions& options) : data_(std::make_shared<Data>()) {
-  if (options.threads < 0 || options.threads > 4096) {
-    fail(ExitCode::kUsage, "threads = ", options.threads, ": use 0 (all) to 4096");
-  }
-  data_->device = DeviceSet::parse(options.device);
-  need_one_kind(data_->device);
-  data_->precision = options.precision;
-  data_->num_threads = options.threads;
+Session::Session(const SessionOptions& options)
+    : data_(guarded([] { return std::make_shared<Data>(); })) {
+  guarded([&] {
+    data_->device = DeviceSet::parse(options.device);
+    need_one_kind(data_->device);
+    data_->precision = options.precision;
+    data_->num_threads = runtime::checked_num_threads(options.threads);
+  });
 }
 Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
 Session::~Session() = default;
 
 Executable Session::compile(const Circuit& circuit, Effort effort) {
-  if (circuit.num_qubits() == 0)
-    fail(ExitCode::kInput, "the circuit has no qubits: give the constructor their number");
-  if (effort == Effort::kAuto) effort = Effort::kRepeated;
-  Executable executable(
-      std::unique_ptr<Executable::Data>(new Executable::Data{circuit, data_, effort}));
-  (void)executable.explain();  // plans, and refuses what cannot run
-  return executable;
+  return guarded([&] {
+    if (circuit.num_qubits() == 0)
+      fail(ExitCode::kInput, "the circuit has no qubits: give the constructor their number");
+    if (effort == Effort::kAuto) effort = Effort::kRepeated;
+    Executable executable(
+        std::unique_ptr<Executable::Data>(new Executable::Data{circuit, data_, effort}));
+    (void)executable.explain();  // plans, and refuses what cannot run
+    return executable;
+  });
 }
 
 Result Session::run(const Circuit& circuit, const Questions& questions) {
-  return ask(Access::inside(circuit), data_->options(Effort::kAuto), questions);
+  return guarded(
+      [&] { return ask(Access::inside(circuit), data_->options(Effort::kAuto), questions); });
 }
 
 void Session::clear() { data_->plans->clear(); }

@@ -52,6 +52,9 @@ struct Op {
   std::uint64_t control_values = ~std::uint64_t{0};  ///< bit k: control k acts on this value
 };
 
+/// What a measurement takes in a circuit while its lists grow, for those who add many at once.
+inline constexpr std::uint64_t kMeasureBytes = 2 * (sizeof(Op) + sizeof(Qubit));
+
 /// A named run of classical or quantum bits.
 struct Register {
   std::string name;

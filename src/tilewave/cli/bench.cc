@@ -218,7 +218,8 @@ void bench(const BenchFlags& flags) {
     options.distribution.memory_fraction = parse_share("--memory-fraction", flags.memory_fraction);
   }
   if (!flags.threads.empty()) {
-    options.num_threads = static_cast<int>(parse_number("--threads", flags.threads, 1, 4096));
+    options.num_threads =
+        static_cast<int>(parse_number("--threads", flags.threads, 1, runtime::kMostAskedThreads));
   }
   options.repeats = static_cast<int>(parse_number("--repeats", flags.repeats, 1, 10000));
   options.warmup = static_cast<int>(parse_number("--warmup", flags.warmup, 0, 100));

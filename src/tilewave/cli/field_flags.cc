@@ -7,6 +7,7 @@
 
 #include "tilewave/base/interrupt.h"
 #include "tilewave/base/read_double.h"
+#include "tilewave/runtime/threads.h"
 
 namespace tilewave::cli {
 namespace {
@@ -44,7 +45,8 @@ void add_field_flags(CLI::App& command, FieldFlags& f, const char* formats_in,
                      "value of missing pixels, instead of what a TIFF declares");
   command.add_option("--device", f.device,
                      "cpu (default), cuda, cuda:1, cuda:0-3 (several), or auto: by measured costs");
-  command.add_option("--threads", f.threads, "CPU threads")->check(CLI::Range(0, 4096));
+  command.add_option("--threads", f.threads, "CPU threads")
+      ->check(CLI::Range(0, runtime::kMostAskedThreads));
   command.add_option("--size", f.size, "WxH of a .raw file");
   command.add_option(
       "--type", f.type,

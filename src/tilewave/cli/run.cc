@@ -90,7 +90,8 @@ simulate::Options to_options(const RunFlags& flags) {
   options.dry_run = flags.report.dry_run;
   if (!flags.seed.empty()) options.seed = parse_number("--seed", flags.seed, 0, ~std::uint64_t{0});
   if (!flags.threads.empty()) {
-    options.num_threads = static_cast<int>(parse_number("--threads", flags.threads, 1, 4096));
+    options.num_threads =
+        static_cast<int>(parse_number("--threads", flags.threads, 1, runtime::kMostAskedThreads));
   }
   std::uint64_t num_amplitudes = 0;
   if (!flags.amplitudes.empty()) {

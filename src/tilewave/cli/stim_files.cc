@@ -19,6 +19,7 @@
 #include "tilewave/cli/shot_run.h"
 #include "tilewave/language/stim/text.h"
 #include "tilewave/runtime/progress.h"
+#include "tilewave/runtime/threads.h"
 #include "tilewave/runtime/timer.h"
 #include "tilewave/runtime/write_pieces.h"
 #include "tilewave/settings/device.h"
@@ -218,7 +219,7 @@ void add_sample_flags(CLI::App& command, SampleFlags& f, const std::vector<std::
   command
       .add_option("--threads", f.threads,
                   "CPU threads, 0 for all (default: one, but all where a GPU makes the shots)")
-      ->check(CLI::Range(0, 4096));
+      ->check(CLI::Range(0, runtime::kMostAskedThreads));
   command
       .add_option("--device", f.device,
                   device_words() + "; auto is cpu here; the shots are the same on each")

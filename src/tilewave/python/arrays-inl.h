@@ -12,6 +12,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include "tilewave/base/saturating.h"
 #include "tilewave/runtime/memory.h"
 #include "tilewave/statevec/plan/precision.h"
 
@@ -80,9 +81,12 @@ class NewArray {
   explicit NewArray(std::vector<std::size_t> shape) : shape_(std::move(shape)) {
     constexpr std::size_t kLarge = std::size_t{1} << 20;  // bytes
     std::size_t count = 1;
-    for (const std::size_t n : shape_) count *= n;
-    if (count * sizeof(T) >= kLarge) {
-      memory_ = runtime::HostBuffer(count * sizeof(T));
+    for (const std::size_t n : shape_) count = saturating_multiply(count, n);
+    const std::size_t num_bytes = saturating_multiply(count, sizeof(T));
+    if (num_bytes >= kLarge) {
+      runtime::need_host_bytes(num_bytes, "the answer does not fit memory",
+                               "ask for fewer shots or rows of values at a time, or fewer qubits");
+      memory_ = runtime::HostBuffer(num_bytes);
     } else {
       values_.resize(count);
     }

@@ -34,14 +34,6 @@ void bind_stabilizer(nanobind::module_& m);
 void bind_field(nanobind::module_& m);
 void bind_parametric(nanobind::module_& m);
 
-/// The number of threads as people give it, 0 for all.
-inline int checked_threads(int threads) {
-  if (threads < 0 || threads > 4096) {
-    throw Error(ExitCode::kUsage, "threads=" + std::to_string(threads) + ": use 0 (all) to 4096");
-  }
-  return threads;
-}
-
 /// A circuit as Python holds it. A run holds on to the circuit it started with, so another thread
 /// may go on building.
 class PyCircuit {

@@ -25,6 +25,7 @@
 #include "tilewave/python/arguments-inl.h"
 #include "tilewave/python/arrays-inl.h"
 #include "tilewave/python/bind-inl.h"
+#include "tilewave/runtime/memory.h"
 #include "tilewave/simulate/program.h"
 
 namespace nb = nanobind;
@@ -198,12 +199,19 @@ void bind_editing(Class& c) {
       "measure_all",
       [](Self self, nb::handle qubits) {
         return changed(self, [&](PyCircuit& circuit, std::uint32_t n) {
-          std::vector<Qubit> chosen(n);
-          std::iota(chosen.begin(), chosen.end(), 0);
-          if (!qubits.is_none()) chosen = qubits_of(qubits, n, {"measure_all", "qubits"});
-          std::set<Qubit> once(chosen.begin(), chosen.end());
-          if (once.size() != chosen.size()) {
-            fail(ExitCode::kInput, "measure_all: a qubit is named twice");
+          std::vector<Qubit> chosen;
+          if (!qubits.is_none()) {
+            chosen = qubits_of(qubits, n, {"measure_all", "qubits"});
+            const std::set<Qubit> once(chosen.begin(), chosen.end());
+            if (once.size() != chosen.size()) {
+              fail(ExitCode::kInput, "measure_all: a qubit is named twice");
+            }
+          } else {
+            runtime::need_host_bytes(n * (circuit::kMeasureBytes + sizeof(Qubit)),
+                                     concat("measurements of ", n, " qubits do not fit memory"),
+                                     "make a smaller circuit");
+            chosen.resize(n);
+            std::iota(chosen.begin(), chosen.end(), 0);
           }
           Circuit& changing = circuit.change();
           const auto first = changing.add_creg(new_name(changing, "meas"),

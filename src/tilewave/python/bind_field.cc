@@ -17,6 +17,7 @@
 #include "tilewave/python/arrays-inl.h"
 #include "tilewave/python/bind-inl.h"
 #include "tilewave/runtime/cuda/device_memory.h"
+#include "tilewave/runtime/threads.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -73,7 +74,7 @@ field::EntropyOptions entropy_options(const ConstArray<std::uint8_t>& footprint,
   options.border = parse_border(border);
   options.constant_code = constant_code;
   options.min_valid = min_valid;
-  options.threads = checked_threads(threads);
+  options.threads = runtime::checked_num_threads(threads);
   return options;
 }
 
@@ -306,7 +307,7 @@ void bind_field(nb::module_& m) {
         field::MapOptions options;
         options.repeat = repeat;
         options.precision = parse_map_precision(precision);
-        options.threads = checked_threads(threads);
+        options.threads = runtime::checked_num_threads(threads);
         const auto devices = DeviceSet::parse(device);
         const auto height = static_cast<std::int64_t>(values.shape(0)),
                    width = static_cast<std::int64_t>(values.shape(1));

@@ -14,6 +14,7 @@
 #include "tilewave/python/bind-inl.h"
 #include "tilewave/python/terms-inl.h"
 #include "tilewave/runtime/ranks.h"
+#include "tilewave/runtime/threads.h"
 #include "tilewave/settings/device.h"
 #include "tilewave/settings/names.h"
 
@@ -33,7 +34,7 @@ Function* make_function(const PyCircuit& circuit, const Terms& terms,
   const DeviceSet devices = DeviceSet::parse(device);
   parametric::FunctionOptions options;
   options.precision = parse_precision(precision);
-  options.num_threads = checked_threads(threads);
+  options.num_threads = runtime::checked_num_threads(threads);
   std::vector<circuit::PauliSum> observables(num_observables);
   const circuit::WidePauliSum sum = to_sum(terms);
   for (std::size_t k = 0; k < sum.size(); ++k)

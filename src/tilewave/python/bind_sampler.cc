@@ -50,9 +50,6 @@ constexpr std::uint64_t kManyShots = std::uint64_t{1} << 20;
 // Arrays from here on do not fit the caches of a core.
 constexpr std::size_t kPastCaches = std::size_t{4} << 20;
 
-// Whether larger arrays fit memory is looked up: the system promises more than it has.
-constexpr std::uint64_t kSurelyThere = std::uint64_t{1} << 30;
-
 // Of the arrays' rows of a chunk of shots of which some are discarded.
 constexpr std::uint64_t kChunkBytes = std::uint64_t{4} << 20;
 
@@ -79,7 +76,7 @@ class PySampler {
     if (faults) options_.faults = stabilizer::parse_fault_range(*faults);
     options_.num_shots = kManyShots;  // for the choice of the engine: samplers are asked again
     options_.reference = reference;
-    options_.num_threads = checked_threads(threads);
+    options_.num_threads = runtime::checked_num_threads(threads);
     options_.engine = parse_sampling_engine(engine);
     options_.gpus = stabilizer::shot_gpus(device);
     options_.seed = seed ? *seed : draw_seed();
@@ -99,7 +96,7 @@ class PySampler {
             const std::optional<std::string>& faults) {
     if (faults) options_.faults = stabilizer::parse_fault_range(*faults);
     options_.gpus = stabilizer::shot_gpus(device);
-    options_.num_threads = checked_threads(threads);
+    options_.num_threads = runtime::checked_num_threads(threads);
     options_.seed = seed ? *seed : draw_seed();
     const nb::gil_scoped_release release;
     model_ = stabilizer::model_rows(language::parse_dem(text, name), with_errors, name);
@@ -243,11 +240,11 @@ class PySampler {
   // Room for `rows` rows; the first `used` ones stay what they are.
   void make_room(std::vector<PartSink>& sinks, std::uint64_t used, std::uint64_t rows) const {
     std::uint64_t num_bytes = 0;
-    for (const PartSink& sink : sinks) num_bytes += rows * sink.row_bytes;
-    if (num_bytes > kSurelyThere && num_bytes > runtime::available_host_bytes()) {
-      fail(ExitCode::kResources, "arrays of ", rows, " shots need ", num_bytes >> 20, " MiB, ",
-           runtime::available_host_bytes() >> 20, " MiB are free: ask for fewer at a time");
+    for (const PartSink& sink : sinks) {
+      num_bytes = saturating_add(num_bytes, saturating_multiply(rows, sink.row_bytes));
     }
+    runtime::need_host_bytes(num_bytes, concat("arrays of ", rows, " shots do not fit memory"),
+                             "ask for fewer at a time");
     for (PartSink& sink : sinks) {
       runtime::HostBuffer larger = pool_->take(rows * sink.row_bytes);
       if (used * sink.row_bytes > 0)

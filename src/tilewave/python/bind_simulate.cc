@@ -41,7 +41,7 @@ Options run_options(const std::string& precision, const std::string& device, int
   Options options;
   options.precision = parse_precision(precision);
   options.device = DeviceSet::parse(device);
-  options.num_threads = checked_threads(threads);
+  options.num_threads = runtime::checked_num_threads(threads);
   options.seed = seed;
   options.on_progress = [](double, double) { check_interrupt(); };
   options.effort = parse_effort(effort);

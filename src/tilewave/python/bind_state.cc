@@ -15,12 +15,14 @@
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
 #include "tilewave/base/random_seed.h"
+#include "tilewave/base/saturating.h"
 #include "tilewave/base/units.h"
 #include "tilewave/language/text/source.h"
 #include "tilewave/python/arguments-inl.h"
 #include "tilewave/python/arrays-inl.h"
 #include "tilewave/python/bind-inl.h"
 #include "tilewave/python/terms-inl.h"
+#include "tilewave/runtime/memory.h"
 #include "tilewave/runtime/threads.h"
 #include "tilewave/simulate/checkpoint/saved_register.h"
 #include "tilewave/simulate/make_state.h"
@@ -88,18 +90,6 @@ class PyState {
   void restore(const nb::tuple& snapshot);
 
   std::uint32_t num_qubits() const { return num_qubits_; }
-  void check_qubits(const std::vector<circuit::Qubit>& qubits) const {
-    for (std::size_t k = 0; k < qubits.size(); ++k) {
-      if (std::find(qubits.begin(), qubits.begin() + static_cast<std::ptrdiff_t>(k), qubits[k]) !=
-          qubits.begin() + static_cast<std::ptrdiff_t>(k)) {
-        fail(ExitCode::kUsage, "qubit ", qubits[k], " is asked for twice");
-      }
-    }
-    if (qubits.size() > 24) {
-      fail(ExitCode::kUsage, "joint probabilities of ", qubits.size(),
-           " qubits are too many numbers: ask for at most 24 qubits");
-    }
-  }
   std::uint64_t index_of(nb::handle item) const {
     std::uint64_t index = 0;
     const std::uint64_t last = low_mask(static_cast<int>(std::min(num_qubits_, 64u)));
@@ -142,6 +132,10 @@ void PyState::apply_to(simulate::FinalState& s, const circuit::Circuit& circuit)
 
 Array<std::uint8_t> PyState::sample(std::uint64_t shots, const Seed& seed) {
   const std::size_t n = num_qubits_;
+  // the numbers that are drawn stand beside the bits
+  runtime::need_host_bytes(saturating_multiply(shots, n + sizeof(std::uint64_t) + sizeof(double)),
+                           concat(shots, " shots of ", counted(n, "qubit"), " do not fit memory"),
+                           "ask for fewer at a time");
   std::vector<std::uint8_t> bits(shots * n);
   ask([&](simulate::FinalState& s) {
     const auto drawn = statevec::sample(*s.state, shots, seed ? *seed : draw_seed());
@@ -196,7 +190,7 @@ void PyState::save(const std::string& folder) {
 }
 
 PyState::PyState(const std::string& folder, const std::string& device, int threads)
-    : device_(DeviceSet::parse(device)), num_threads_(checked_threads(threads)) {
+    : device_(DeviceSet::parse(device)), num_threads_(runtime::checked_num_threads(threads)) {
   const nb::gil_scoped_release release;
   const runtime::ThreadLimit limit(num_threads_);
   const simulate::SavedRegister saved(folder);

@@ -11,6 +11,7 @@
 #include "tilewave/base/random_seed.h"
 #include "tilewave/language/stim/text.h"
 #include "tilewave/python/bind-inl.h"
+#include "tilewave/runtime/threads.h"
 #include "tilewave/stabilizer/sample/fill_shots.h"
 #include "tilewave/stabilizer/sample/post_select.h"
 #include "tilewave/stabilizer/sample/strata.h"
@@ -74,7 +75,7 @@ void bind_strata(nb::module_& m) {
         how.even = even;
         how.confidence = confidence;
         how.seed = seed ? *seed : draw_seed();
-        how.num_threads = checked_threads(threads);
+        how.num_threads = runtime::checked_num_threads(threads);
         return sample_strata(text, name, shots, strata, postselect, how, device);
       },
       "text"_a, "name"_a, "shots"_a, "strata"_a, "postselect"_a.none(), "fault_distance"_a,

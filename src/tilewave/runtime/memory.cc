@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/units.h"
 #include "tilewave/runtime/cgroup.h"
 
 namespace tilewave::runtime {
@@ -100,6 +101,15 @@ std::uint64_t available_host_bytes() {
     if (key == "MemAvailable:") available = kib * 1024;
   }
   return std::min({available, read_group_limits().memory_bytes, left_of_limits()});
+}
+
+void need_host_bytes(std::uint64_t bytes, std::string_view what, std::string_view remedy) {
+  constexpr std::uint64_t kSurelyThere = std::uint64_t{64} << 20;
+  if (bytes <= kSurelyThere) return;
+  const std::uint64_t available = available_host_bytes();
+  if (bytes <= available) return;
+  fail(ExitCode::kResources, what, " (needs ", in_bytes(bytes), ", ", in_bytes(available),
+       " available): ", remedy);
 }
 
 std::uint64_t peak_resident_bytes() {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace tilewave::runtime {
 
@@ -37,6 +38,11 @@ class HostBuffer {
 /// Bytes this process may still allocate: the smaller of MemAvailable and what its control groups
 /// leave (cgroup.h).
 std::uint64_t available_host_bytes();
+
+/// Throws Error(kResources), "<what> (needs 1.5 TiB, 12 GiB available): <remedy>", where so many
+/// bytes are not available. For memory that is taken at once and in pages that only their use takes;
+/// up to 64 MiB nothing is looked up.
+void need_host_bytes(std::uint64_t bytes, std::string_view what, std::string_view remedy);
 
 /// Peak resident memory of this process in bytes, as the operating system counts it.
 std::uint64_t peak_resident_bytes();

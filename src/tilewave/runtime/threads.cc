@@ -51,6 +51,12 @@ thread_local bool is_limited = false;  // by a ThreadLimit
 
 }  // namespace
 
+int checked_num_threads(int asked) {
+  if (asked < 0 || asked > kMostAskedThreads)
+    fail(ExitCode::kUsage, "threads = ", asked, ": use 0 (all) to ", kMostAskedThreads);
+  return asked;
+}
+
 int default_num_threads() {
   // more threads than a quota of processor time allows take turns at waiting
   static const int within_quota = [] {

@@ -9,6 +9,12 @@
 
 namespace tilewave::runtime {
 
+/// The most threads that may be asked for.
+inline constexpr int kMostAskedThreads = 4096;
+/// A number of threads as people give it, 0 for all. Throws Error(kUsage) where it is not from 0 to
+/// kMostAskedThreads.
+int checked_num_threads(int asked);
+
 /// Threads OpenMP would use by default here, within the quota of processor time of this process's
 /// control groups (cgroup.h) unless OMP_NUM_THREADS says how many.
 int default_num_threads();

@@ -6,6 +6,9 @@
 #include <algorithm>
 
 #include "tilewave/base/bits.h"
+#include "tilewave/base/error.h"
+#include "tilewave/base/units.h"
+#include "tilewave/runtime/memory.h"
 
 namespace tilewave::simulate {
 namespace {
@@ -107,6 +110,14 @@ bool holds(const circuit::Condition& c, std::span<const std::uint64_t> bits) {
 }
 
 Program prepare(const Circuit& circuit, bool from_zeros) {
+  // what a run keeps of every qubit and bit in lists, whatever computes its answers
+  constexpr std::uint64_t kListBytes = 64;
+  const std::uint64_t bits = std::uint64_t{circuit.num_qubits()} + circuit.num_clbits();
+  runtime::need_host_bytes(
+      kListBytes * bits,
+      concat("a circuit of ", counted(circuit.num_qubits(), "qubit"), " and ",
+             counted(circuit.num_clbits(), "classical bit"), " does not fit memory"),
+      "use fewer of them");
   Program program;
   program.circuit = &circuit;
   program.qubits = QubitMap(circuit.num_qubits());

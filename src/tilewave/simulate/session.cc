@@ -111,6 +111,10 @@ PlanPtr Session::make(const circuit::Circuit& circuit, std::span<const circuit::
 
 void Session::run(statevec::State& state, const circuit::Circuit& circuit,
                   std::span<const circuit::Op> ops, Effort effort) {
+  if (state.is_tiny() && circuit.parameters().empty()) {
+    state.apply_tiny(circuit, ops);
+    return;
+  }
   statevec::PlanOptions options = state.plan_options();
   options.effort = effort;
   const PlanPtr stored = plan(circuit, ops, options);

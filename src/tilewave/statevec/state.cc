@@ -1,5 +1,7 @@
 #include "tilewave/statevec/state.h"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -8,6 +10,7 @@
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
 #include "tilewave/base/philox.h"
+#include "tilewave/runtime/team.h"
 
 namespace tilewave::statevec {
 
@@ -24,6 +27,23 @@ void State::apply(const circuit::Circuit& circuit, std::span<const circuit::Op> 
   TW_CHECK(static_cast<int>(circuit.num_qubits()) == num_qubits_,
            "circuit and state differ in their number of qubits");
   run(make_plan(circuit, ops, plan_options()));
+}
+
+void State::apply_tiny(std::uint64_t, std::uint64_t, std::span<const circuit::Qubit>,
+                       std::span<const cplx>) {
+  TW_CHECK(false, "a matrix is applied at once to a tiny state");
+}
+
+void State::apply_tiny(const circuit::Circuit& circuit, std::span<const circuit::Op> ops) {
+  for (const circuit::Op& op : ops) {
+    std::uint64_t mask = 0, value = 0;
+    const auto controls = circuit.controls(op);
+    for (std::size_t k = 0; k < controls.size(); ++k) {
+      mask |= bit(static_cast<int>(controls[k]));
+      value |= (op.control_values >> k & 1) << controls[k];
+    }
+    apply_tiny(mask, value, circuit.targets(op), circuit.matrix(op));
+  }
 }
 
 double State::probability(circuit::Qubit qubit, int value) {
@@ -59,11 +79,20 @@ void State::check_strings(const circuit::PauliSum& sum) const {
   }
 }
 
+void check_joint_qubits(std::span<const circuit::Qubit> qubits, std::size_t most) {
+  for (std::size_t k = 0; k < qubits.size(); ++k) {
+    const auto before = qubits.first(k);
+    if (std::find(before.begin(), before.end(), qubits[k]) != before.end())
+      fail(ExitCode::kUsage, "qubit ", qubits[k], " is asked for twice");
+  }
+  if (qubits.size() > most) {
+    fail(ExitCode::kUsage, "joint probabilities of ", qubits.size(), " qubits have 2^",
+         qubits.size(), " outcomes: ask for at most ", most, " qubits, or draw shots");
+  }
+}
+
 void State::check_joint(std::span<const circuit::Qubit> qubits) const {
-  const std::string k = std::to_string(qubits.size());
-  if (qubits.size() > 24)
-    fail(ExitCode::kUsage, "joint probabilities of ", k, " qubits have 2^", k,
-         " outcomes: ask for at most 24 qubits, or draw shots");
+  check_joint_qubits(qubits);
   for (const circuit::Qubit q : qubits) {
     if (static_cast<int>(q) >= num_qubits_) fail(ExitCode::kUsage, "qubit ", q, " is out of range");
   }
@@ -216,26 +245,25 @@ std::vector<std::uint64_t> sample(State& state, std::uint64_t shots, std::uint64
     return static_cast<std::size_t>(u * static_cast<double>(num_buckets));
   };
   std::vector<double> drawn_u(shots);
-#pragma omp parallel for schedule(static) if (shots > kManyShots)
-  for (std::uint64_t s = 0; s < shots; ++s) drawn_u[s] = random_uniform(seed, kSampleStream, s);
+  const int threads = shots > kManyShots ? omp_get_max_threads() : 1;
+  runtime::for_all(threads, shots,
+                   [&](std::uint64_t s) { drawn_u[s] = random_uniform(seed, kSampleStream, s); });
   std::vector<std::uint64_t> first(num_buckets + 1);
   for (double u : drawn_u) ++first[bucket_of(u) + 1];
   for (std::size_t b = 0; b < num_buckets; ++b) first[b + 1] += first[b];
   std::vector<std::uint64_t> next(first.begin(), first.end() - 1);
   for (std::uint64_t s = 0; s < shots; ++s) draws[next[bucket_of(drawn_u[s])]++] = {drawn_u[s], s};
-#pragma omp parallel for schedule(dynamic) if (shots > kManyShots)
-  for (std::size_t b = 0; b < num_buckets; ++b) {
+  runtime::for_all(threads, num_buckets, [&](std::uint64_t b) {
     std::sort(
         draws.begin() + static_cast<std::ptrdiff_t>(first[b]),
         draws.begin() + static_cast<std::ptrdiff_t>(first[b + 1]),
         [](const Draw& x, const Draw& y) { return x.u < y.u || (x.u == y.u && x.shot < y.shot); });
-  }
+  });
   std::vector<double> sorted(shots);
   for (std::uint64_t s = 0; s < shots; ++s) sorted[s] = draws[s].u;
   const std::vector<std::uint64_t> drawn = state.sample_sorted(sorted);
   std::vector<std::uint64_t> result(shots);
-#pragma omp parallel for schedule(static) if (shots > kManyShots)
-  for (std::uint64_t s = 0; s < shots; ++s) result[draws[s].shot] = drawn[s];
+  runtime::for_all(threads, shots, [&](std::uint64_t s) { result[draws[s].shot] = drawn[s]; });
   return result;
 }
 

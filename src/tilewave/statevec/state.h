@@ -74,6 +74,13 @@ struct RunShape {
   int bits() const { return run_bits + rows.bits + planes.bits; }
 };
 
+/// The most qubits that State::joint_probabilities answers for.
+inline constexpr std::size_t kMostJointQubits = 24;
+/// Throws Error(kUsage) for more than `most` qubits, whose joint outcomes would be too many numbers,
+/// and for a qubit that is named twice.
+void check_joint_qubits(std::span<const circuit::Qubit> qubits,
+                        std::size_t most = kMostJointQubits);
+
 struct Sweep;
 struct SweepSum;
 struct StringTerm;
@@ -118,6 +125,15 @@ class State {
   /// Seconds that the next run of a plan is predicted to take as the engine will run it: what
   /// Plan::predicted_s says, but that a device looks at the programs that it has of the passes by now.
   virtual double predicted_s(const Plan& plan) { return plan.predicted_s; }
+  /// A state of so few amplitudes that gates are applied one by one, in less time than a look for
+  /// their plan takes.
+  virtual bool is_tiny() const { return false; }
+  /// Of a tiny state: the amplitudes where the qubits of `mask` are as in `value` are multiplied by
+  /// the matrix on the targets, 4^k entries, row-major; bit j of an index is targets[j].
+  virtual void apply_tiny(std::uint64_t mask, std::uint64_t value,
+                          std::span<const circuit::Qubit> targets, std::span<const cplx> m);
+  /// The same of gates and matrices of a circuit, one after the other.
+  void apply_tiny(const circuit::Circuit& circuit, std::span<const circuit::Op> ops);
   /// Plans a unitary part of a circuit for this state as it is now, and runs it.
   void apply(const circuit::Circuit& circuit, std::span<const circuit::Op> ops);
   /// Options for make_plan that fit this state as it is now.
@@ -137,7 +153,7 @@ class State {
   /// P(qubit = 1) for every qubit, from one pass over the state.
   virtual std::vector<double> marginals() = 0;
   /// P of each of the 2^k outcomes of chosen qubits; bit j of an outcome is qubits[j]. k at
-  /// most 24.
+  /// most kMostJointQubits.
   virtual std::vector<double> joint_probabilities(std::span<const circuit::Qubit> qubits) = 0;
   /// Amplitudes of chosen basis states.
   virtual std::vector<cplx> amplitudes(std::span<const std::uint64_t> indices) = 0;

@@ -1,11 +1,13 @@
 // See include/tilewave/raster.h.
 #include "tilewave/raster.h"
+#include "tilewave/api/guard.h"
 #include "tilewave/base/error.h"
 
 #include <string>
 
 #include "tilewave/field/run/entropy_runner.h"
 #include "tilewave/field/run/map_runner.h"
+#include "tilewave/runtime/threads.h"
 #include "tilewave/settings/device.h"
 
 namespace tilewave {
@@ -33,7 +35,7 @@ std::vector<float> entropy_of(const Image<Pixel>& image, const LocalEntropyOptio
   options.window = field::Footprint::rectangle(o.window, o.window);
   options.levels = o.levels;
   options.log_base = o.base;
-  options.threads = o.threads;
+  options.threads = runtime::checked_num_threads(o.threads);
   const field::EntropyPlan plan(options, image.width, image.height);
   if (static_cast<int>(sizeof(Pixel)) < plan.code_bytes() && sizeof(Pixel) > 1) {
     fail(ExitCode::kUsage, "levels = ", o.levels, ": pixels of 16 bits hold at most 65535 classes");
@@ -49,24 +51,26 @@ std::vector<float> entropy_of(const Image<Pixel>& image, const LocalEntropyOptio
 }  // namespace
 
 std::vector<float> local_entropy(Image<std::uint8_t> image, const LocalEntropyOptions& options) {
-  return entropy_of(image, options);
+  return guarded([&] { return entropy_of(image, options); });
 }
 
 std::vector<float> local_entropy(Image<std::uint16_t> image, const LocalEntropyOptions& options) {
-  return entropy_of(image, options);
+  return guarded([&] { return entropy_of(image, options); });
 }
 
 std::vector<float> map(std::string_view expression, Image<float> image, const MapOptions& o) {
-  check_size(image);
-  const auto parsed = field::MapExpression::parse(std::string(expression));
-  field::MapOptions options;
-  options.repeat = o.repeat;
-  options.threads = o.threads;
-  std::vector<float> values(image.pixels.begin(), image.pixels.end());
-  field::MapRunner(parsed, options, image.width, image.width * image.height,
-                   DeviceSet::parse(o.device))
-      .run(0, image.height, values.data());
-  return values;
+  return guarded([&] {
+    check_size(image);
+    const auto parsed = field::MapExpression::parse(std::string(expression));
+    field::MapOptions options;
+    options.repeat = o.repeat;
+    options.threads = runtime::checked_num_threads(o.threads);
+    std::vector<float> values(image.pixels.begin(), image.pixels.end());
+    field::MapRunner(parsed, options, image.width, image.width * image.height,
+                     DeviceSet::parse(o.device))
+        .run(0, image.height, values.data());
+    return values;
+  });
 }
 
 }  // namespace tilewave

@@ -44,12 +44,15 @@ void two_qubit(const char* function, const Qureg& qureg, int q1, int q2, double 
   });
 }
 
+constexpr const char* kTarget[] = {"target"};
+constexpr const char* kPair[] = {"target1", "target2"};
+
 template <class Operator>
 void kraus_map(const char* function, const Qureg& qureg, const int* targets, int num_targets,
-               const Operator* list, int num_ops, bool keeps_trace) {
+               const Names& names, const Operator* list, int num_ops, bool keeps_trace) {
   call(function, [&] {
     Register& r = use_density(qureg);
-    const auto t = check_qubits(r, targets, num_targets, 1, "targets");
+    const auto t = check_qubits(r, targets, num_targets, 1, names);
     check_range(num_targets, 1, 6, "numTargets");
     check_range(num_ops, 1, 1LL << (2 * num_targets), "numOps",
                 num_targets == 1   ? Words::kNumOneQubitKraus
@@ -121,27 +124,27 @@ void mixDensityMatrix(Qureg combineQureg, qreal prob, Qureg otherQureg) {
 }
 
 void mixKrausMap(Qureg q, int target, ComplexMatrix2* ops, int n) {
-  kraus_map(__func__, q, &target, 1, ops, n, true);
+  kraus_map(__func__, q, &target, 1, kTarget, ops, n, true);
 }
 
 void mixTwoQubitKrausMap(Qureg q, int target1, int target2, ComplexMatrix4* ops, int n) {
   const int t[2] = {target1, target2};
-  kraus_map(__func__, q, t, 2, ops, n, true);
+  kraus_map(__func__, q, t, 2, kPair, ops, n, true);
 }
 
 void mixMultiQubitKrausMap(Qureg q, int* targets, int count, ComplexMatrixN* ops, int n) {
-  kraus_map(__func__, q, targets, count, ops, n, true);
+  kraus_map(__func__, q, targets, count, "targets", ops, n, true);
 }
 
 void mixNonTPKrausMap(Qureg q, int target, ComplexMatrix2* ops, int n) {
-  kraus_map(__func__, q, &target, 1, ops, n, false);
+  kraus_map(__func__, q, &target, 1, kTarget, ops, n, false);
 }
 
 void mixNonTPTwoQubitKrausMap(Qureg q, int target1, int target2, ComplexMatrix4* ops, int n) {
   const int t[2] = {target1, target2};
-  kraus_map(__func__, q, t, 2, ops, n, false);
+  kraus_map(__func__, q, t, 2, kPair, ops, n, false);
 }
 
 void mixNonTPMultiQubitKrausMap(Qureg q, int* targets, int count, ComplexMatrixN* ops, int n) {
-  kraus_map(__func__, q, targets, count, ops, n, false);
+  kraus_map(__func__, q, targets, count, "targets", ops, n, false);
 }

@@ -15,11 +15,12 @@ constexpr const char* kControls = "controlQubits";
 
 // A gate of the table on one target, with at most one control.
 void table_gate(const char* function, const Qureg& qureg, GateId gate, int target,
-                std::initializer_list<double> params = {}, const char* target_name = kTarget) {
+                std::initializer_list<double> params = {}, const char* target_name = kTarget,
+                const char* angle_name = "angle") {
   call(function, [&] {
     Register& r = use(qureg);
     const Qubit t = qubit(r, target, target_name);
-    for (double p : params) check_finite(p, "an angle");
+    for (double p : params) check_finite(p, params.size() == 1 ? angle_name : "an angle");
     r.gate(gate, {}, {&t, 1}, {params.begin(), params.size()});
   });
 }
@@ -28,9 +29,9 @@ void controlled_gate(const char* function, const Qureg& qureg, GateId gate, int 
                      std::initializer_list<double> params = {}) {
   call(function, [&] {
     Register& r = use(qureg);
-    const Qubit c = qubit(r, control, "controlQubit", Role::kControl),
-                t = qubit(r, target, kTarget);
-    check_distinct(control, target, "controlQubit and targetQubit", Words::kControlIsTarget);
+    const Qubit t = qubit(r, target, kTarget),
+                c = qubit(r, control, "controlQubit", Role::kControl);
+    check_distinct(control, target, "controlQubit and targetQubit", Words::kTargetIsControl);
     for (double p : params) check_finite(p, "angle");
     r.gate(gate, {{&c, 1}}, {&t, 1}, {params.begin(), params.size()});
   });
@@ -59,17 +60,19 @@ void phase_on_all(const char* function, const Qureg& qureg, const int* qubits, i
                   double angle) {
   call(function, [&] {
     Register& r = use(qureg);
+    const auto all = check_qubits(r, qubits, count, 1, kControls, Role::kQubit);
     check_finite(angle, "angle");
-    apply_phase(r, check_qubits(r, qubits, count, 1, kControls, Role::kQubit), angle);
+    apply_phase(r, all, angle);
   });
 }
 
 void phase_on_two(const char* function, const Qureg& qureg, int a, int b, double angle) {
   call(function, [&] {
     Register& r = use(qureg);
+    const Qubit second = qubit(r, b, "idQubit2");
+    const Qubit both[2] = {qubit(r, a, "idQubit1", Role::kControl), second};
+    check_distinct(a, b, "idQubit1 and idQubit2", Words::kTargetIsControl);
     check_finite(angle, "angle");
-    const Qubit both[2] = {qubit(r, a, "idQubit1", Role::kControl), qubit(r, b, "idQubit2")};
-    check_distinct(a, b, "idQubit1 and idQubit2", Words::kControlIsTarget);
     apply_phase(r, both, angle);
   });
 }
@@ -90,24 +93,37 @@ std::vector<cplx> compact(const Register& r, const ::Complex& alpha, const ::Com
   return m;
 }
 
-// A matrix on one target under any controls; `make` checks and gives the matrix.
+// Controls as functions take them: none, one, or a list with the values that they act on.
+struct ControlList {
+  const int* one = nullptr;
+  const int* list = nullptr;
+  int count = 0;
+  const int* states = nullptr;
+};
+
+// A matrix on one target under any controls, or one that is an argument of its own; `make` checks and
+// gives the matrix.
 template <class Make>
-void matrix_gate(const char* function, const Qureg& qureg, const int* controls, int num_controls,
-                 const int* states, int target, Make make) {
+void matrix_gate(const char* function, const Qureg& qureg, ControlList controls, int target,
+                 Make make, const char* target_name = kTarget) {
   call(function, [&] {
     Register& r = use(qureg);
-    const Qubit t = qubit(r, target, kTarget);
+    const Qubit t = qubit(r, target, target_name);
     std::vector<Qubit> c;
-    if (num_controls != 0 || controls) {
-      c = check_qubits(r, controls, num_controls, 1, kControls, Role::kControl);
+    if (controls.one) {
+      c = {qubit(r, *controls.one, "controlQubit", Role::kControl)};
+    } else if (controls.list) {
+      c = check_qubits(r, controls.list, controls.count, 1, kControls, Role::kControl);
     }
-    check_disjoint(c, {&t, 1});
+    check_disjoint(c, {&t, 1}, controls.one ? Words::kTargetIsControl : Words::kTargetInControls);
+    std::vector<cplx> m = make(r);
     std::uint64_t values = ~std::uint64_t{0};
+    const int* const states = controls.states;
     for (std::size_t k = 0; states && k < c.size(); ++k) {
       check_range(states[k], 0, 1, "an entry of controlState", Words::kControlState);
       if (!states[k]) values &= ~(std::uint64_t{1} << k);
     }
-    r.matrix({c, values}, {&t, 1}, make(r));
+    r.matrix({c, values}, {&t, 1}, std::move(m));
   });
 }
 
@@ -122,12 +138,14 @@ void tGate(Qureg q, int t) { table_gate(__func__, q, GateId::kT, t); }
 void SqX(Qureg q, int t) { table_gate(__func__, q, GateId::kRx, t, {std::numbers::pi / 2}); }
 void SqY(Qureg q, int t) { table_gate(__func__, q, GateId::kRy, t, {std::numbers::pi / 2}); }
 void SqW(Qureg q, int t) {
-  matrix_gate(__func__, q, nullptr, 0, nullptr, t, [](const Register&) {
+  matrix_gate(__func__, q, {}, t, [](const Register&) {
     return axis_rotation(std::numbers::pi / 2, {1, 1, 0});
   });
 }
 void phaseShift(Qureg q, int t, qreal angle) { table_gate(__func__, q, GateId::kP, t, {angle}); }
-void u1Gate(Qureg q, int t, qreal lambda) { table_gate(__func__, q, GateId::kP, t, {lambda}); }
+void u1Gate(Qureg q, int t, qreal lambda) {
+  table_gate(__func__, q, GateId::kP, t, {lambda}, kTarget, "lambda");
+}
 void u2Gate(Qureg q, int t, qreal phi, qreal lambda) {
   table_gate(__func__, q, GateId::kU2, t, {phi, lambda});
 }
@@ -144,12 +162,11 @@ void rotateZ(Qureg q, int t, qreal angle) {
   table_gate(__func__, q, GateId::kRz, t, {angle}, "rotQubit");
 }
 void rotateAroundAxis(Qureg q, int t, qreal angle, Vector axis) {
-  matrix_gate(__func__, q, nullptr, 0, nullptr, t,
-              [&](const Register&) { return axis_rotation(angle, axis); });
+  matrix_gate(
+      __func__, q, {}, t, [&](const Register&) { return axis_rotation(angle, axis); }, "rotQubit");
 }
 void compactUnitary(Qureg q, int t, ::Complex alpha, ::Complex beta) {
-  matrix_gate(__func__, q, nullptr, 0, nullptr, t,
-              [&](const Register& r) { return compact(r, alpha, beta); });
+  matrix_gate(__func__, q, {}, t, [&](const Register& r) { return compact(r, alpha, beta); });
 }
 
 void controlledNot(Qureg q, int c, int t) { controlled_gate(__func__, q, GateId::kX, c, t); }
@@ -176,12 +193,10 @@ void controlledRotateZ(Qureg q, int c, int t, qreal angle) {
   controlled_gate(__func__, q, GateId::kRz, c, t, {angle});
 }
 void controlledRotateAroundAxis(Qureg q, int c, int t, qreal angle, Vector axis) {
-  matrix_gate(__func__, q, &c, 1, nullptr, t,
-              [&](const Register&) { return axis_rotation(angle, axis); });
+  matrix_gate(__func__, q, {&c}, t, [&](const Register&) { return axis_rotation(angle, axis); });
 }
 void controlledCompactUnitary(Qureg q, int c, int t, ::Complex alpha, ::Complex beta) {
-  matrix_gate(__func__, q, &c, 1, nullptr, t,
-              [&](const Register& r) { return compact(r, alpha, beta); });
+  matrix_gate(__func__, q, {&c}, t, [&](const Register& r) { return compact(r, alpha, beta); });
 }
 
 namespace {
@@ -194,22 +209,20 @@ auto checked(const ComplexMatrix2& u) {
 }
 }  // namespace
 
-void unitary(Qureg q, int t, ComplexMatrix2 u) {
-  matrix_gate(__func__, q, nullptr, 0, nullptr, t, checked(u));
-}
+void unitary(Qureg q, int t, ComplexMatrix2 u) { matrix_gate(__func__, q, {}, t, checked(u)); }
 void controlledUnitary(Qureg q, int c, int t, ComplexMatrix2 u) {
-  matrix_gate(__func__, q, &c, 1, nullptr, t, checked(u));
+  matrix_gate(__func__, q, {&c}, t, checked(u));
 }
 void multiControlledUnitary(Qureg q, int* c, int n, int t, ComplexMatrix2 u) {
   call(__func__, [&] { check_pointer(c, kControls); });
-  if (c) matrix_gate(__func__, q, c, n, nullptr, t, checked(u));
+  if (c) matrix_gate(__func__, q, {nullptr, c, n}, t, checked(u));
 }
 void multiStateControlledUnitary(Qureg q, int* c, int* state, int n, int t, ComplexMatrix2 u) {
   call(__func__, [&] {
     check_pointer(c, kControls);
     check_pointer(state, "controlState");
   });
-  if (c && state) matrix_gate(__func__, q, c, n, state, t, checked(u));
+  if (c && state) matrix_gate(__func__, q, {nullptr, c, n, state}, t, checked(u));
 }
 
 void swapGate(Qureg q, int a, int b) { pair_gate(__func__, q, GateId::kSwap, a, b, "qubit"); }
@@ -239,19 +252,20 @@ void string_rotation(const char* function, const Qureg& qureg, const int* contro
                      const pauliOpType* paulis, bool has_paulis, double angle) {
   call(function, [&] {
     Register& r = use(qureg);
-    check_finite(angle, "angle");
     std::vector<Qubit> c;
     if (has_controls) c = check_qubits(r, controls, num_controls, 1, kControls, Role::kControl);
-    const auto t = check_qubits(r, targets, num_targets, 1, "targetQubits");
+    const auto t = check_qubits(r, targets, num_targets, 1,
+                                has_controls || has_paulis ? "targetQubits" : "qubits");
     check_disjoint(c, t);
     tilewave::circuit::PauliTerm term;
     if (has_paulis) {
       check_pointer(paulis, "targetPaulis");
       term = pauli_term(reinterpret_cast<const int*>(paulis), t);
-      if (!(term.x | term.z)) return;
     } else {
       for (Qubit q : t) term.z |= std::uint64_t{1} << q;
     }
+    check_finite(angle, "angle");
+    if (!(term.x | term.z)) return;
     rotate_string(r, c, term, angle);
   });
 }

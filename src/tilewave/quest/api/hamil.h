@@ -30,11 +30,12 @@ inline circuit::PauliSum pauli_sum(const PauliHamil& h) {
 
 /// The same for a register that must have as many qubits.
 inline circuit::PauliSum pauli_sum(const PauliHamil& h, const Register& r) {
+  circuit::PauliSum sum = pauli_sum(h);
   if (h.numQubits != r.num_qubits()) {
     fail(Words::kHamilRegister, "hamil is for ", h.numQubits, " qubits, but the register has ",
          r.num_qubits());
   }
-  return pauli_sum(h);
+  return sum;
 }
 
 }  // namespace tilewave::quest

@@ -14,19 +14,23 @@ struct Qubits {
   const int* list;
   int count;
   int least;  // 0 where the function has no such argument
-  const char* name;
+  Names names;
 };
 
-constexpr Qubits kNoControls = {nullptr, 0, 0, "controls"};
+const Qubits kNoControls = {nullptr, 0, 0, "controls"};
+constexpr const char* kPair[] = {"targetQubit1", "targetQubit2"};
+constexpr const char* kTarget[] = {"targetQubit"};
+constexpr const char* kControl[] = {"controlQubit"};
+constexpr const char* kShortControl[] = {"ctrl"};
 
 template <class Matrix>
 void apply(const char* function, const Qureg& qureg, Qubits controls, Qubits targets, As as,
            const Matrix& u, const char* name = "u") {
   call(function, [&] {
     Register& r = use(qureg);
-    const auto c = check_qubits(r, controls.list, controls.count, controls.least, controls.name,
+    const auto c = check_qubits(r, controls.list, controls.count, controls.least, controls.names,
                                 Role::kControl);
-    const auto t = check_qubits(r, targets.list, targets.count, 1, targets.name);
+    const auto t = check_qubits(r, targets.list, targets.count, 1, targets.names);
     check_disjoint(c, t);
     std::vector<cplx> m = entries(u, targets.count, name);
     if (as == As::kUnitary) check_unitary(r, m, "u");
@@ -58,7 +62,6 @@ void diagonal(const char* function, const Qureg& qureg, const int* targets, int 
               const SubDiagonalOp& op, As as) {
   call(function, [&] {
     Register& r = use(qureg);
-    check_range(count, 1, r.num_qubits(), "the number of targets", Words::kNumTargets);
     const std::vector<cplx> d = entries(op, count);
     const auto t = check_qubits(r, targets, count, 1, "targets");
     for (std::size_t k = 0; as == As::kUnitary && k < d.size(); ++k) {
@@ -75,17 +78,17 @@ void diagonal(const char* function, const Qureg& qureg, const int* targets, int 
 
 void twoQubitUnitary(Qureg q, int t1, int t2, ComplexMatrix4 u) {
   const int t[2] = {t1, t2};
-  apply(__func__, q, kNoControls, {t, 2, 1, "the target qubits"}, As::kUnitary, u);
+  apply(__func__, q, kNoControls, {t, 2, 1, kPair}, As::kUnitary, u);
 }
 
 void controlledTwoQubitUnitary(Qureg q, int c, int t1, int t2, ComplexMatrix4 u) {
   const int t[2] = {t1, t2};
-  apply(__func__, q, {&c, 1, 1, "controlQubit"}, {t, 2, 1, "the target qubits"}, As::kUnitary, u);
+  apply(__func__, q, {&c, 1, 1, kControl}, {t, 2, 1, kPair}, As::kUnitary, u);
 }
 
 void multiControlledTwoQubitUnitary(Qureg q, int* c, int n, int t1, int t2, ComplexMatrix4 u) {
   const int t[2] = {t1, t2};
-  apply(__func__, q, {c, n, 1, "controlQubits"}, {t, 2, 1, "the target qubits"}, As::kUnitary, u);
+  apply(__func__, q, {c, n, 1, "controlQubits"}, {t, 2, 1, kPair}, As::kUnitary, u);
 }
 
 void multiQubitUnitary(Qureg q, int* t, int n, ComplexMatrixN u) {
@@ -93,7 +96,7 @@ void multiQubitUnitary(Qureg q, int* t, int n, ComplexMatrixN u) {
 }
 
 void controlledMultiQubitUnitary(Qureg q, int c, int* t, int n, ComplexMatrixN u) {
-  apply(__func__, q, {&c, 1, 1, "ctrl"}, {t, n, 1, "targs"}, As::kUnitary, u);
+  apply(__func__, q, {&c, 1, 1, kShortControl}, {t, n, 1, "targs"}, As::kUnitary, u);
 }
 
 void multiControlledMultiQubitUnitary(Qureg q, int* c, int m, int* t, int n, ComplexMatrixN u) {
@@ -101,12 +104,12 @@ void multiControlledMultiQubitUnitary(Qureg q, int* c, int m, int* t, int n, Com
 }
 
 void applyMatrix2(Qureg q, int t, ComplexMatrix2 u) {
-  apply(__func__, q, kNoControls, {&t, 1, 1, "targetQubit"}, As::kMatrix, u);
+  apply(__func__, q, kNoControls, {&t, 1, 1, kTarget}, As::kMatrix, u);
 }
 
 void applyMatrix4(Qureg q, int t1, int t2, ComplexMatrix4 u) {
   const int t[2] = {t1, t2};
-  apply(__func__, q, kNoControls, {t, 2, 1, "the target qubits"}, As::kMatrix, u);
+  apply(__func__, q, kNoControls, {t, 2, 1, kPair}, As::kMatrix, u);
 }
 
 void applyMatrixN(Qureg q, int* t, int n, ComplexMatrixN u) {

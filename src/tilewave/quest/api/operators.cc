@@ -137,12 +137,12 @@ void applyPauliHamil(Qureg inQureg, PauliHamil hamil, Qureg outQureg) {
 void applyTrotterCircuit(Qureg qureg, PauliHamil hamil, qreal time, int order, int reps) {
   call(__func__, [&] {
     Register& r = use(qureg);
-    const auto sum = pauli_sum(hamil, r);
-    check_finite(time, "time");
-    check_range(reps, 1, 1 << 30, "reps", Words::kTrotterRepetitions);
     if (order != 1 && (order < 2 || order % 2)) {
       fail(Words::kTrotterOrder, "order is ", order, ": it must be 1 or an even number");
     }
+    check_range(reps, 1, 1 << 30, "reps", Words::kTrotterRepetitions);
+    const auto sum = pauli_sum(hamil, r);
+    check_finite(time, "time");
     apply_product_formula(r, sum, time, order, reps);
   });
 }
@@ -180,8 +180,9 @@ qreal calcExpecPauliProd(Qureg qureg, int* targetQubits, pauliOpType* pauliCodes
     Register& r = use(qureg);
     const auto t = check_qubits(r, targetQubits, numTargets, 1, "targetQubits");
     check_pointer(pauliCodes, "pauliCodes");
+    const auto term = pauli_term(reinterpret_cast<const int*>(pauliCodes), t);
     check_workspace(r, workspace);
-    return expectation(r, {pauli_term(reinterpret_cast<const int*>(pauliCodes), t)});
+    return expectation(r, {term});
   });
 }
 
@@ -189,8 +190,9 @@ qreal calcExpecPauliSum(Qureg qureg, pauliOpType* allPauliCodes, qreal* termCoef
                         Qureg workspace) {
   return call(__func__, [&] {
     Register& r = use(qureg);
+    const auto sum = pauli_sum(allPauliCodes, termCoeffs, numSumTerms, r.num_qubits());
     check_workspace(r, workspace);
-    return expectation(r, pauli_sum(allPauliCodes, termCoeffs, numSumTerms, r.num_qubits()));
+    return expectation(r, sum);
   });
 }
 

@@ -2,7 +2,9 @@
 // One sweep over the state; on density matrices the phase is f(row) - f(column).
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
+#include "tilewave/base/units.h"
 #include "tilewave/quest/api/call.h"
 
 using namespace tilewave::quest;
@@ -16,6 +18,10 @@ struct Registers {
   bitEncoding encoding;
 };
 
+// Whether a function takes one register, or a list of them: QuEST checks other things, and their
+// arguments have other names.
+enum class Takes { kOne, kList };
+
 struct Overrides {
   const long long* indices;
   const qreal* phases;
@@ -23,19 +29,21 @@ struct Overrides {
 };
 
 Registers check_registers(const Register& r, const int* qubits, const int* sizes, int count,
-                          bitEncoding encoding) {
+                          bitEncoding encoding, Takes takes) {
   check_range(count, 1, MAX_NUM_REGS_APPLY_ARBITRARY_PHASE, "numRegs", Words::kNumSubregisters);
   check_pointer(sizes, "numQubitsPerReg");
-  check_range(static_cast<int>(encoding), 0, 1, "encoding", Words::kBitEncoding);
+  const char* const size_name = takes == Takes::kOne ? "numQubits" : "an entry of numQubitsPerReg";
   int total = 0;
   for (int k = 0; k < count; ++k) {
-    check_range(
-        sizes[k], encoding == TWOS_COMPLEMENT ? 2 : 1, r.num_qubits(),
-        "an entry of numQubitsPerReg",
-        encoding == TWOS_COMPLEMENT && sizes[k] == 1 ? Words::kSignedTooSmall : Words::kNumQubits);
+    check_range(sizes[k], 1, r.num_qubits(), size_name, Words::kNumQubits);
     total += sizes[k];
   }
   const auto all = check_qubits(r, qubits, total, 1, "qubits", Role::kQubit);
+  check_range(static_cast<int>(encoding), 0, 1, "encoding", Words::kBitEncoding);
+  for (int k = 0; k < count; ++k) {
+    if (encoding == TWOS_COMPLEMENT)
+      check_range(sizes[k], 2, r.num_qubits(), size_name, Words::kSignedTooSmall);
+  }
   Registers out{{}, encoding};
   auto next = all.begin();
   for (int k = 0; k < count; ++k) {
@@ -45,8 +53,8 @@ Registers check_registers(const Register& r, const int* qubits, const int* sizes
   return out;
 }
 
-void check_overrides(const Registers& regs, const Overrides& o) {
-  const long long most = regs.list.size() == 1 ? 1LL << regs.list[0].size() : 1LL << 30;
+void check_overrides(const Registers& regs, const Overrides& o, Takes takes) {
+  const long long most = takes == Takes::kOne ? 1LL << regs.list[0].size() : 1LL << 30;
   check_range(o.count, 0, most, "numOverrides", Words::kNumOverrides);
   if (o.count == 0) return;
   check_pointer(o.indices, "overrideInds");
@@ -66,7 +74,6 @@ void check_overrides(const Registers& regs, const Overrides& o) {
 
 // f with its numbers and exceptions filled in.
 void apply(Register& r, const Registers& regs, PhaseFunction f, const Overrides& o) {
-  check_overrides(regs, o);
   f.is_signed = regs.encoding == TWOS_COMPLEMENT;
   int at = 0;
   for (const auto& list : regs.list) {
@@ -91,44 +98,48 @@ void apply(Register& r, const Registers& regs, PhaseFunction f, const Overrides&
 // Sum of coefficient x^exponent; terms[k] of them belong to register k.
 void polynomial(const char* function, const Qureg& qureg, const int* qubits, const int* sizes,
                 int num_regs, bitEncoding encoding, const qreal* coeffs, const qreal* exponents,
-                const int* terms, const Overrides& o) {
+                const int* terms, const Overrides& o, Takes takes) {
   call(function, [&] {
     Register& r = use(qureg);
-    const Registers regs = check_registers(r, qubits, sizes, num_regs, encoding);
+    const bool is_one = takes == Takes::kOne;
+    const Registers regs = check_registers(r, qubits, sizes, num_regs, encoding, takes);
+    if (is_one) check_overrides(regs, o, takes);
     check_pointer(terms, "numTermsPerReg");
     for (int reg = 0; reg < num_regs; ++reg)
-      check_range(terms[reg], 1, 1 << 24, "a number of terms", Words::kNumPhaseTerms);
+      check_range(terms[reg], 1, 1 << 24, is_one ? "numTerms" : "an entry of numTermsPerReg",
+                  Words::kNumPhaseTerms);
     check_pointer(coeffs, "coeffs");
     check_pointer(exponents, "exponents");
-    int at = 0;
-    for (int reg = 0; reg < num_regs; ++reg) {
-      for (int k = 0; k < terms[reg]; ++k, ++at) {
-        check_finite(coeffs[at], "a coefficient");
-        const double e = exponents[at];
-        check_finite(e, "an exponent");
-        const bool whole = e == std::floor(e);
-        const auto excused = [&](long long x) {
-          for (int j = 0; j < o.count; ++j) {
-            if (num_regs == 1 && o.indices && o.indices[j] == x) return true;
-          }
-          return false;
-        };
-        if (e < 0 && !excused(0)) {
-          fail(num_regs == 1 ? Words::kNegativeExponent : Words::kNegativeExponentOfSeveral,
-               "an exponent is negative, which diverges at 0: give the phase at 0 as an override");
-        }
-        if (!whole && encoding == TWOS_COMPLEMENT) {
-          const long long half = 1LL << (sizes[reg] - 1);
-          for (long long x = -half; x < 0; ++x) {
-            if (!excused(x)) {
-              fail(num_regs == 1 ? Words::kFractionalExponent : Words::kFractionalExponentOfSeveral,
-                   "an exponent is a fraction, which has no real value at negative numbers: give "
-                   "their phases as overrides or use UNSIGNED");
-            }
-          }
+    const int at = std::accumulate(terms, terms + num_regs, 0);
+    for (int k = 0; k < at; ++k) {
+      check_finite(coeffs[k], "an entry of coeffs");
+      check_finite(exponents[k], "an entry of exponents");
+    }
+    // of several registers no override is for a number of one of them alone
+    const auto excused = [&](long long x) {
+      return is_one && std::find(o.indices, o.indices + o.count, x) != o.indices + o.count;
+    };
+    const char* const remedy =
+        is_one ? "as an override"
+               : "as an override of applyPhaseFuncOverrides, called for each register";
+    if (*std::min_element(exponents, exponents + at) < 0 && !excused(0)) {
+      fail(is_one ? Words::kNegativeExponent : Words::kNegativeExponentOfSeveral,
+           "an exponent is negative, which diverges at 0: give the phase at 0 ", remedy);
+    }
+    for (int reg = 0, k = 0; encoding == TWOS_COMPLEMENT && reg < num_regs; ++reg) {
+      const qreal *const first = exponents + k, *const last = first + terms[reg];
+      k += terms[reg];
+      if (std::all_of(first, last, [](double e) { return e == std::floor(e); })) continue;
+      for (long long x = -(1LL << (sizes[reg] - 1)); x < 0; ++x) {
+        if (!excused(x)) {
+          fail(is_one ? Words::kFractionalExponent : Words::kFractionalExponentOfSeveral,
+               "an exponent is a fraction, which has no real value at negative numbers: give "
+               "their phases ",
+               remedy, ", or use UNSIGNED");
         }
       }
     }
+    if (!is_one) check_overrides(regs, o, takes);
     const std::vector<double> c(coeffs, coeffs + at), e(exponents, exponents + at);
     PhaseFunction f;
     std::copy_n(terms, num_regs, f.num_terms);
@@ -196,20 +207,27 @@ PhaseFunction named_function(const NamedForm& form, int num_regs, const qreal* p
 
 void named(const char* function, const Qureg& qureg, const int* qubits, const int* sizes,
            int num_regs, bitEncoding encoding, phaseFunc f, const qreal* params, int num_params,
-           const Overrides& o) {
+           const Overrides& o, bool takes_params) {
   call(function, [&] {
     Register& r = use(qureg);
-    const Registers regs = check_registers(r, qubits, sizes, num_regs, encoding);
+    const Registers regs = check_registers(r, qubits, sizes, num_regs, encoding, Takes::kList);
     const NamedForm form = form_of(f);
     const int wanted = form.num_parameters(num_regs);
     if (form.base == PhaseFunction::Base::kDistance && num_regs % 2) {
       fail(Words::kOddDistance, "numRegs is ", num_regs, ": a distance needs an even number");
+    }
+    if (num_params != wanted && !takes_params) {
+      fail(Words::kNumPhaseParameters, "functionNameCode is ", static_cast<int>(f),
+           ": this phase function takes ",
+           tilewave::counted(static_cast<std::uint64_t>(wanted), "parameter"),
+           ", which applyParamNamedPhaseFunc has");
     }
     if (num_params != wanted) {
       fail(Words::kNumPhaseParameters, "numParams is ", num_params, ": this phase function takes ",
            wanted);
     }
     if (wanted) check_pointer(params, "params");
+    check_overrides(regs, o, Takes::kList);
     apply(r, regs, named_function(form, num_regs, params), o);
   });
 }
@@ -220,42 +238,44 @@ constexpr Overrides kNone = {nullptr, nullptr, 0};
 
 void applyPhaseFunc(Qureg q, int* qubits, int n, bitEncoding e, qreal* coeffs, qreal* exponents,
                     int terms) {
-  polynomial(__func__, q, qubits, &n, 1, e, coeffs, exponents, &terms, kNone);
+  polynomial(__func__, q, qubits, &n, 1, e, coeffs, exponents, &terms, kNone, Takes::kOne);
 }
 
 void applyPhaseFuncOverrides(Qureg q, int* qubits, int n, bitEncoding e, qreal* coeffs,
                              qreal* exponents, int terms, long long int* indices, qreal* phases,
                              int count) {
-  polynomial(__func__, q, qubits, &n, 1, e, coeffs, exponents, &terms, {indices, phases, count});
+  polynomial(__func__, q, qubits, &n, 1, e, coeffs, exponents, &terms, {indices, phases, count},
+             Takes::kOne);
 }
 
 void applyMultiVarPhaseFunc(Qureg q, int* qubits, int* sizes, int n, bitEncoding e, qreal* coeffs,
                             qreal* exponents, int* terms) {
-  polynomial(__func__, q, qubits, sizes, n, e, coeffs, exponents, terms, kNone);
+  polynomial(__func__, q, qubits, sizes, n, e, coeffs, exponents, terms, kNone, Takes::kList);
 }
 
 void applyMultiVarPhaseFuncOverrides(Qureg q, int* qubits, int* sizes, int n, bitEncoding e,
                                      qreal* coeffs, qreal* exponents, int* terms,
                                      long long int* indices, qreal* phases, int count) {
-  polynomial(__func__, q, qubits, sizes, n, e, coeffs, exponents, terms, {indices, phases, count});
+  polynomial(__func__, q, qubits, sizes, n, e, coeffs, exponents, terms, {indices, phases, count},
+             Takes::kList);
 }
 
 void applyNamedPhaseFunc(Qureg q, int* qubits, int* sizes, int n, bitEncoding e, phaseFunc f) {
-  named(__func__, q, qubits, sizes, n, e, f, nullptr, 0, kNone);
+  named(__func__, q, qubits, sizes, n, e, f, nullptr, 0, kNone, false);
 }
 
 void applyNamedPhaseFuncOverrides(Qureg q, int* qubits, int* sizes, int n, bitEncoding e,
                                   phaseFunc f, long long int* indices, qreal* phases, int count) {
-  named(__func__, q, qubits, sizes, n, e, f, nullptr, 0, {indices, phases, count});
+  named(__func__, q, qubits, sizes, n, e, f, nullptr, 0, {indices, phases, count}, false);
 }
 
 void applyParamNamedPhaseFunc(Qureg q, int* qubits, int* sizes, int n, bitEncoding e, phaseFunc f,
                               qreal* params, int num_params) {
-  named(__func__, q, qubits, sizes, n, e, f, params, num_params, kNone);
+  named(__func__, q, qubits, sizes, n, e, f, params, num_params, kNone, true);
 }
 
 void applyParamNamedPhaseFuncOverrides(Qureg q, int* qubits, int* sizes, int n, bitEncoding e,
                                        phaseFunc f, qreal* params, int num_params,
                                        long long int* indices, qreal* phases, int count) {
-  named(__func__, q, qubits, sizes, n, e, f, params, num_params, {indices, phases, count});
+  named(__func__, q, qubits, sizes, n, e, f, params, num_params, {indices, phases, count}, true);
 }

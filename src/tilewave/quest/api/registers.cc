@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -19,12 +20,13 @@ namespace {
 Qureg make(int num_qubits, bool is_density, const QuESTEnv& env) {
   check_new_qubits(num_qubits, tilewave::statevec::kMaxQubits / (is_density ? 2 : 1));
   const int state_qubits = is_density ? 2 * num_qubits : num_qubits;
-  check_share(1LL << state_qubits, env.numRanks, num_qubits, "register");
+  check_share(1LL << state_qubits, env.numRanks, num_qubits, "register", Words::kTooFewQubits);
   TilewaveSlot* slot = nullptr;
   try {
     slot = take_slot(std::make_unique<Register>(num_qubits, is_density, kPrecision));
   } catch (const tilewave::Error& e) {
-    throw tilewave::Error(e.code(), "numQubits is " + std::to_string(num_qubits) + ": " + e.what());
+    fail(e.code() == tilewave::ExitCode::kResources ? Words::kRegisterMemory : Words::kNone,
+         "numQubits is ", num_qubits, ": ", e.what());
   }
   Register& r = *slot->content;
   Qureg q{};
@@ -54,13 +56,21 @@ void set_seeds(QuESTEnv* env, const unsigned long* keys, int count) {
   seed_random({copy, static_cast<std::size_t>(count)});
 }
 
-void default_seeds(QuESTEnv* env) {
+// Time and process.
+std::array<unsigned long, 2> default_keys() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const unsigned long keys[2] = {
-      static_cast<unsigned long>(
-          std::chrono::duration_cast<std::chrono::microseconds>(now).count()),
-      static_cast<unsigned long>(getpid())};
-  set_seeds(env, keys, 2);
+  return {static_cast<unsigned long>(
+              std::chrono::duration_cast<std::chrono::microseconds>(now).count()),
+          static_cast<unsigned long>(getpid())};
+}
+
+void default_seeds(QuESTEnv* env) { set_seeds(env, default_keys().data(), 2); }
+
+// Without an environment to keep them: the root's keys on all processes.
+void seed_by(const unsigned long* keys, int count) {
+  QuESTEnv nobody{};
+  set_seeds(&nobody, keys, count);
+  std::free(nobody.seeds);
 }
 
 // Words "key=value" alone, as programs take them apart: QuEST's five, then ours.
@@ -130,6 +140,18 @@ void seedQuEST(QuESTEnv* env, unsigned long int* seedArray, int numSeeds) {
     check_range(numSeeds, 1, 1 << 20, "numSeeds");
     set_seeds(env, seedArray, numSeeds);
   });
+}
+
+void tilewave_seedQuEST(unsigned long int* seedArray, int numSeeds) {
+  call(__func__, [&] {
+    check_pointer(seedArray, "seedArray");
+    check_range(numSeeds, 1, 1 << 20, "numSeeds");
+    seed_by(seedArray, numSeeds);
+  });
+}
+
+void tilewave_seedQuESTDefault(void) {
+  call(__func__, [] { seed_by(default_keys().data(), 2); });
 }
 
 void getQuESTSeeds(QuESTEnv env, unsigned long int** seeds, int* numSeeds) {

@@ -33,14 +33,15 @@ void write_file(const std::string& name, F write) {
   } catch (const tilewave::Error& e) {
     if (e.code() != tilewave::ExitCode::kResources) throw;
     if (created) fail(Words::kNone, "file ", name, " was not written whole");
-    fail(Words::kFile, "file ", name, " cannot be written: check its folder");
+    fail(filled(Words::kFile, name), "file ", name, " cannot be written: check its folder");
   }
 }
 
 void check_part(const Register& r, long long first, long long count) {
   const auto all = static_cast<long long>(r.num_amplitudes());
-  check_range(first, 0, all - 1, "startInd");
-  check_range(count, 0, all - first, "numAmps");
+  check_range(first, 0, all - 1, "startInd", Words::kAmplitudeIndex);
+  check_range(count, 0, all - first, "numAmps",
+              count < 0 || count > all ? Words::kNumAmplitudes : Words::kAmplitudesBeyondEnd);
 }
 
 }  // namespace

@@ -54,22 +54,27 @@ PauliHamil make_hamil(int num_qubits, int num_terms) {
   return h;
 }
 
-DiagonalOp make_diagonal(int num_qubits, const QuESTEnv& env) {
-  check_new_qubits(num_qubits, 40);
-  check_share(1LL << num_qubits, env.numRanks, num_qubits, "operator");
+DiagonalOp make_diagonal(int num_qubits, const QuESTEnv& env, const char* name = "numQubits") {
+  check_new_qubits(num_qubits, 40, Words::kTooManyQubits, name);
+  check_share(1LL << num_qubits, env.numRanks, num_qubits, "operator", Words::kTooFewDiagonalQubits,
+              name);
   DiagonalOp op{};
   op.numQubits = num_qubits;
   op.numChunks = num_ranks();
   op.chunkId = rank();
   op.numElemsPerChunk = (1LL << num_qubits) / op.numChunks;
-  allocate_parts(op.real, op.imag, op.numElemsPerChunk);
+  try {
+    allocate_parts(op.real, op.imag, op.numElemsPerChunk);
+  } catch (const std::bad_alloc&) {
+    fail(Words::kDiagonalMemory, "out of memory: use fewer qubits or free registers");
+  }
   return op;
 }
 
 PauliHamil read_hamil(const char* name) {
   check_pointer(name, "fn");
   std::ifstream file(name);
-  if (!file) fail(Words::kFile, "file ", name, " cannot be read: check its name");
+  if (!file) fail(filled(Words::kFile, name), "file ", name, " cannot be read: check its name");
   std::vector<double> coefficients;
   std::vector<int> codes;
   std::size_t num_qubits = 0;
@@ -78,31 +83,35 @@ PauliHamil read_hamil(const char* name) {
     std::istringstream words(line);
     std::string word;
     if (!(words >> word)) continue;
-    const auto bad = [&](QuestWords kind, const auto&... what) {
+    const auto bad = [&](const std::string& kind, const auto&... what) {
       fail(kind, "file ", name, ", line ", number, ": ", what...);
     };
     const std::optional<double> coefficient = tilewave::whole_double(word);
     if (!coefficient)
-      bad(Words::kHamilFileCoefficient, "'", word,
+      bad(filled(Words::kHamilFileCoefficient, name), "'", word,
           "' is no coefficient: write a number, then codes 0 1 2 3");
     coefficients.push_back(coefficient.value_or(0));
     std::size_t count = 0;
     while (words >> word) {
       if (word.size() != 1 || word[0] < '0' || word[0] > '3') {
         const bool is_number = word.find_first_not_of("0123456789-") == std::string::npos;
-        bad(is_number ? Words::kHamilFileCodeRange : Words::kHamilFileCode, "'", word,
-            "' is no Pauli code: use 0 1 2 3 for I X Y Z");
+        bad(is_number ? filled(Words::kHamilFileCodeRange, name, word)
+                      : filled(Words::kHamilFileCode, name),
+            "'", word, "' is no Pauli code: use 0 1 2 3 for I X Y Z");
       }
       codes.push_back(word[0] - '0');
       ++count;
     }
-    if (count == 0) bad(Words::kHamilFileSize, "no Pauli codes stand after the coefficient");
+    if (count == 0)
+      bad(filled(Words::kHamilFileSize, name), "no Pauli codes stand after the coefficient");
     if (num_qubits == 0) num_qubits = count;
     if (count != num_qubits) {
-      bad(Words::kHamilFileCode, count, " codes, but the first line has ", num_qubits);
+      bad(filled(Words::kHamilFileCode, name), count, " codes, but the first line has ",
+          num_qubits);
     }
   }
-  if (coefficients.empty()) fail(Words::kHamilFileSize, "file ", name, " has no terms");
+  if (coefficients.empty())
+    fail(filled(Words::kHamilFileSize, name), "file ", name, " has no terms");
   PauliHamil h = make_hamil(static_cast<int>(num_qubits), static_cast<int>(coefficients.size()));
   for (std::size_t k = 0; k < coefficients.size(); ++k) {
     h.termCoeffs[k] = static_cast<qreal>(coefficients[k]);
@@ -112,15 +121,15 @@ PauliHamil read_hamil(const char* name) {
   return h;
 }
 
-void fill_diagonal(const DiagonalOp& op, const PauliHamil& hamil) {
-  const tilewave::circuit::PauliSum sum = pauli_sum(hamil);
+void fill_diagonal(const DiagonalOp& op, const PauliHamil& hamil, const char* name) {
   if (hamil.numQubits != op.numQubits) {
     fail(Words::kHamilDiagonalSize, "op and hamil have ", op.numQubits, " and ", hamil.numQubits,
          " qubits: they must have equally many");
   }
+  const tilewave::circuit::PauliSum sum = pauli_sum(hamil);
   for (const auto& term : sum) {
     if (term.x)
-      fail(Words::kHamilNotDiagonal, "hamil has an X or a Y: only sums of I and Z are diagonal");
+      fail(Words::kHamilNotDiagonal, name, " has an X or a Y: only sums of I and Z are diagonal");
   }
   for (long long k = 0; k < op.numElemsPerChunk; ++k) {
     const auto index = static_cast<std::uint64_t>(k + op.chunkId * op.numElemsPerChunk);
@@ -186,7 +195,7 @@ void destroyComplexMatrixN(ComplexMatrixN matr) {
 extern "C" void initComplexMatrixN(ComplexMatrixN m, qreal* real, qreal* imag);
 extern "C" void initComplexMatrixN(ComplexMatrixN m, qreal* real, qreal* imag) {
   call("initComplexMatrixN", [&] {
-    check_pointer(m.real, "m.real");
+    check_pointer(m.real, "m.real", Words::kMatrixNotCreated);
     check_pointer(real, "real");
     check_pointer(imag, "imag");
     const std::size_t dim = std::size_t{1} << m.numQubits;
@@ -274,7 +283,7 @@ void destroyDiagonalOp(DiagonalOp op, QuESTEnv) {
 }
 
 void syncDiagonalOp(DiagonalOp op) {
-  call(__func__, [&] { check_pointer(op.real, "op.real"); });
+  call(__func__, [&] { check_pointer(op.real, "op.real", Words::kDiagonalNotCreated); });
 }
 
 void initDiagonalOp(DiagonalOp op, qreal* real, qreal* imag) {
@@ -283,8 +292,10 @@ void initDiagonalOp(DiagonalOp op, qreal* real, qreal* imag) {
 
 void initDiagonalOpFromPauliHamil(DiagonalOp op, PauliHamil hamil) {
   call(__func__, [&] {
-    check_pointer(op.real, "op.real");
-    fill_diagonal(op, hamil);
+    check_range(hamil.numQubits, 1, 60, "hamil.numQubits", Words::kHamilSize);
+    check_range(hamil.numSumTerms, 1, 1 << 30, "hamil.numSumTerms", Words::kHamilSize);
+    check_pointer(op.real, "op.real", Words::kDiagonalNotCreated);
+    fill_diagonal(op, hamil, "hamil");
   });
 }
 
@@ -293,9 +304,9 @@ DiagonalOp createDiagonalOpFromPauliHamilFile(char* fn, QuESTEnv env) {
     const PauliHamil hamil = read_hamil(fn);
     const std::unique_ptr<qreal, decltype(&std::free)> coefficients(hamil.termCoeffs, std::free);
     const std::unique_ptr<pauliOpType, decltype(&std::free)> codes(hamil.pauliCodes, std::free);
-    const DiagonalOp op = make_diagonal(hamil.numQubits, env);
+    const DiagonalOp op = make_diagonal(hamil.numQubits, env, "the number of codes a line");
     try {
-      fill_diagonal(op, hamil);
+      fill_diagonal(op, hamil, "the file of fn");
     } catch (...) {
       std::free(op.real);
       std::free(op.imag);
@@ -312,7 +323,7 @@ void setDiagonalOpElems(DiagonalOp op, long long int startInd, qreal* real, qrea
 
 SubDiagonalOp createSubDiagonalOp(int numQubits) {
   return call(__func__, [&] {
-    check_new_qubits(numQubits, 40);
+    check_new_qubits(numQubits, 40, Words::kTooManyDiagonalQubits);
     SubDiagonalOp op{};
     op.numQubits = numQubits;
     op.numElems = 1LL << numQubits;

@@ -32,16 +32,16 @@ void check_range(long long value, long long first, long long last, const char* n
   }
 }
 
-void check_new_qubits(int num_qubits, int most) {
-  check_range(num_qubits, 1, most, "numQubits",
-              num_qubits < 1 ? Words::kNumNewQubits : Words::kTooManyQubits);
+void check_new_qubits(int num_qubits, int most, QuestWords too_many, const char* name) {
+  check_range(num_qubits, 1, most, name, num_qubits < 1 ? Words::kNumNewQubits : too_many);
 }
 
-void check_share(long long count, int env_ranks, int num_qubits, const char* what) {
-  if (env_ranks < 0) check_range(env_ranks, 1, 1 << 30, "env.numRanks", Words::kTooFewQubits);
+void check_share(long long count, int env_ranks, int num_qubits, const char* what, QuestWords words,
+                 const char* name) {
+  if (env_ranks < 0) check_range(env_ranks, 1, 1 << 30, "env.numRanks", words);
   const int ranks = std::max(env_ranks, num_ranks());
   if (count >= ranks) return;
-  fail(Words::kTooFewQubits, "numQubits is ", num_qubits, ": ", ranks, " ranks share the ", what,
+  fail(words, name, " is ", num_qubits, ": ", ranks, " ranks share the ", what,
        ", so each must get at least one amplitude of it");
 }
 
@@ -92,24 +92,26 @@ void check_probability(double p, double most, const char* name, QuestWords words
 }
 
 std::vector<Qubit> check_qubits(const Register& r, const int* qubits, int count, int least,
-                                const char* name, Role role) {
+                                const Names& names, Role role) {
   const RoleWords& words = kWords[static_cast<int>(role)];
   // controls leave a target
   const int most = role == Role::kControl ? std::max(1, r.num_qubits() - 1) : r.num_qubits();
   if (count < least || count > most) {
-    fail(words.count, "the number of ", name, " is ", count, ": it must be from ", least, " to ",
-         most);
+    fail(words.count, "the number of ", names.array(), " is ", count, ": it must be from ", least,
+         " to ", most);
   }
-  if (count > 0) check_pointer(qubits, name);
+  if (count > 0) check_pointer(qubits, names.array());
   std::vector<Qubit> out(static_cast<std::size_t>(count));
   std::uint64_t seen = 0;
   for (int k = 0; k < count; ++k) {
     if (qubits[k] < 0 || qubits[k] >= r.num_qubits()) {
-      fail(words.index, name, "[", k, "] is ", qubits[k], ": it must be from 0 to ",
+      fail(words.index, names.of(k), " is ", qubits[k], ": it must be from 0 to ",
            r.num_qubits() - 1);
     }
+  }
+  for (int k = 0; k < count; ++k) {
     if (seen >> qubits[k] & 1) {
-      fail(words.unique, name, "[", k, "] names qubit ", qubits[k],
+      fail(words.unique, names.of(k), " names qubit ", qubits[k],
            " again: qubits must be distinct");
     }
     seen |= std::uint64_t{1} << qubits[k];
@@ -118,10 +120,10 @@ std::vector<Qubit> check_qubits(const Register& r, const int* qubits, int count,
   return out;
 }
 
-void check_disjoint(std::span<const Qubit> a, std::span<const Qubit> b) {
+void check_disjoint(std::span<const Qubit> a, std::span<const Qubit> b, QuestWords words) {
   for (Qubit q : a) {
     if (std::find(b.begin(), b.end(), q) != b.end()) {
-      fail(Words::kControlIsTarget, "qubit ", q,
+      fail(words, "qubit ", q,
            " is named twice, as control and as target: qubits must be distinct");
     }
   }

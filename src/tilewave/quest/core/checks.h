@@ -15,8 +15,29 @@ namespace tilewave::quest {
 /// Throws what is made of the parts, or where the environment asks for it `words`.
 template <class... Parts>
 [[noreturn]] void fail(QuestWords words, const Parts&... parts) {
+  throw InvalidCall(concat(parts...), words.text);
+}
+/// The same with words that name something: filled().
+template <class... Parts>
+[[noreturn]] void fail(const std::string& words, const Parts&... parts) {
   throw InvalidCall(concat(parts...), words);
 }
+
+/// What a list of qubits is called in the header: an array, or an argument each.
+class Names {
+ public:
+  Names(const char* array) : array_(array) {}
+  template <std::size_t kCount>
+  Names(const char* const (&each)[kCount]) : array_(""), each_(each) {}
+  std::string of(int k) const {
+    return each_.empty() ? concat(array_, "[", k, "]") : each_[static_cast<std::size_t>(k)];
+  }
+  const char* array() const { return array_; }
+
+ private:
+  const char* array_;
+  std::span<const char* const> each_;
+};
 
 /// What a qubit is named as: QuEST has other words for each.
 enum class Role : std::uint8_t { kQubit, kTarget, kControl };
@@ -25,9 +46,11 @@ void check_pointer(const void* pointer, const char* name, QuestWords words = Wor
 void check_range(long long value, long long first, long long last, const char* name,
                  QuestWords words = Words::kNone);
 /// The number of qubits of something new.
-void check_new_qubits(int num_qubits, int most);
+void check_new_qubits(int num_qubits, int most, QuestWords too_many = Words::kTooManyQubits,
+                      const char* name = "numQubits");
 /// Every rank of the environment, and of the run, has at least one of `count` elements.
-void check_share(long long count, int env_ranks, int num_qubits, const char* what);
+void check_share(long long count, int env_ranks, int num_qubits, const char* what, QuestWords words,
+                 const char* name = "numQubits");
 void check_qubit(const Register& r, int qubit, const char* name, Role role = Role::kTarget);
 void check_outcome(int outcome);
 void check_finite(double value, const char* name);
@@ -42,8 +65,10 @@ void check_probability(double p, double most, const char* name,
                        QuestWords words = Words::kProbability);
 /// A list of distinct qubits, copied; `least` 0 allows an empty one.
 std::vector<Qubit> check_qubits(const Register& r, const int* qubits, int count, int least,
-                                const char* name, Role role = Role::kTarget);
-void check_disjoint(std::span<const Qubit> a, std::span<const Qubit> b);
+                                const Names& names, Role role = Role::kTarget);
+/// `words`: where the lists share a qubit.
+void check_disjoint(std::span<const Qubit> a, std::span<const Qubit> b,
+                    QuestWords words = Words::kControlIsTarget);
 /// Tolerance 1e-10 in double precision, 1e-4 in single.
 double tolerance(const Register& r);
 void check_unitary(const Register& r, std::span<const cplx> m, const char* name,

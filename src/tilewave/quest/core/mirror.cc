@@ -3,7 +3,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <mutex>
 #include <string>
+#include <vector>
 
 #include "tilewave/base/error.h"
 #include "tilewave/quest/core/faults.h"
@@ -15,6 +17,11 @@ namespace {
 
 constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
 constexpr int kPrivate = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+
+std::size_t page_bytes() {
+  static const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return bytes;
+}
 
 int rights(Access access) {
   return access == Access::kNone   ? PROT_NONE
@@ -37,15 +44,39 @@ void* map_pages(std::size_t bytes, int protection) {
   return begin + head;
 }
 
+// Closed views of a page of registers that are gone, for those of later ones: programs make and
+// destroy registers of a few qubits in loops, where mapping pages would be most of the time.
+class SpareViews {
+ public:
+  static SpareViews& of_process() {
+    static SpareViews* const instance = new SpareViews;  // outlives every register
+    return *instance;
+  }
+  /// Null where there is none.
+  void* take() {
+    const std::lock_guard lock(mutex_);
+    if (spare_.empty()) return nullptr;
+    void* const view = spare_.back();
+    spare_.pop_back();
+    return view;
+  }
+  bool keep(void* view) {
+    constexpr std::size_t kMost = 256;
+    const std::lock_guard lock(mutex_);
+    if (spare_.size() >= kMost) return false;
+    spare_.push_back(view);
+    return true;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<void*> spare_;
+};
+
 // Memory is handed out without a promise, so a large copy is refused before it is begun.
 void check_room(std::size_t bytes) {
-  constexpr std::size_t kSmall = std::size_t{64} << 20;
-  if (bytes < kSmall) return;
-  const std::uint64_t available = runtime::available_host_bytes();
-  if (bytes <= available) return;
-  fail(ExitCode::kResources, "the arrays of a register need ", bytes >> 20, " MiB, ",
-       available >> 20,
-       " MiB are available: read single amplitudes with getAmp, or use fewer qubits");
+  runtime::need_host_bytes(bytes, "the arrays of a register do not fit memory",
+                           "read single amplitudes with getAmp, or use fewer qubits");
 }
 
 }  // namespace
@@ -53,9 +84,10 @@ void check_room(std::size_t bytes) {
 Mirror::Mirror(std::uint64_t num_amplitudes, std::size_t real_bytes,
                std::function<void(void*, void*)> fill)
     : half_bytes_(num_amplitudes * real_bytes), fill_(std::move(fill)) {
-  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const std::size_t page = page_bytes();
   bytes_ = (2 * half_bytes_ + page - 1) / page * page;
-  view_ = map_pages(bytes_, PROT_NONE);
+  if (bytes_ == page) view_ = SpareViews::of_process().take();
+  if (!view_) view_ = map_pages(bytes_, PROT_NONE);
   if (!view_) {
     fail(ExitCode::kResources,
          "no address space for the arrays of a register: destroy registers that are not needed, or "
@@ -66,6 +98,10 @@ Mirror::Mirror(std::uint64_t num_amplitudes, std::size_t real_bytes,
 
 Mirror::~Mirror() {
   unwatch(this);
+  const auto shut = [&] {
+    return is_closed() || mmap(view_, bytes_, PROT_NONE, kPrivate | MAP_FIXED, -1, 0) == view_;
+  };
+  if (bytes_ == page_bytes() && shut() && SpareViews::of_process().keep(view_)) return;
   munmap(view_, bytes_);
 }
 

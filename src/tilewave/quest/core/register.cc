@@ -2,6 +2,7 @@
 #include "tilewave/quest/core/register.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <bit>
 #include <numeric>
@@ -103,6 +104,7 @@ Register::Register(int num_qubits, bool is_density, statevec::Precision precisio
       state_(make_state(num_state_qubits(), precision)),
       pending_(empty_circuit(num_state_qubits())),
       is_divided_(divides(num_state_qubits())),
+      is_tiny_(!processes() && state_->is_tiny()),
       shard_qubits_(static_cast<std::size_t>(num_state_qubits() - state_->cost_model().shard_bits)),
       id_(next_id()),
       mirror_(share_shown().count, precision == statevec::Precision::kDouble ? 8 : 4,
@@ -154,10 +156,31 @@ void Register::flush() {
     is_fresh_ = false;
   }
   if (pending_.ops().empty()) return;
+  if (is_tiny_) {
+    state_->apply_tiny(pending_, pending_.ops());
+    pending_ = empty_circuit(num_state_qubits());
+    pending_bytes_ = 0;
+    return;
+  }
   const circuit::Circuit work = std::move(pending_);
   pending_ = empty_circuit(num_state_qubits());
   pending_bytes_ = 0;
   simulate::Session::of_process()->run(*state_, work, work.ops());
+}
+
+// What a gate or a matrix does to a state of a few amplitudes, which is over before a queue of gates
+// would be made. False for other states.
+bool Register::apply_now(Controls controls, std::span<const Qubit> targets,
+                         std::span<const cplx> m) {
+  if (!is_tiny_) return false;
+  flush();
+  std::uint64_t mask = 0, value = 0;
+  for (std::size_t k = 0; k < controls.qubits.size(); ++k) {
+    mask |= bit(static_cast<int>(controls.qubits[k]));
+    value |= (controls.values >> k & 1) << controls.qubits[k];
+  }
+  state_->apply_tiny(mask, value, targets, m);
+  return true;
 }
 
 void Register::limit_pending() {
@@ -185,7 +208,7 @@ void Register::gate(GateId gate, Controls controls, std::span<const Qubit> targe
   changed();
   if (log_.is_recording()) log_.gate(gate, controls.qubits, controls.values, targets, params);
   // what changes more qubits at once than a rank has is a matrix like others
-  if (targets.size() > shard_qubits_ && gate != GateId::kSwap) {
+  if (is_tiny_ || (targets.size() > shard_qubits_ && gate != GateId::kSwap)) {
     append_sides(controls, targets, circuit::gate_matrix(gate, params), sides);
     return;
   }
@@ -199,6 +222,7 @@ void Register::gate(GateId gate, Controls controls, std::span<const Qubit> targe
 
 void Register::append_matrix(Controls controls, std::span<const Qubit> targets,
                              std::vector<cplx> m) {
+  if (apply_now(controls, targets, m)) return;
   if (targets.size() > shard_qubits_) {
     apply_gathered(controls, targets, m);
     return;
@@ -237,7 +261,7 @@ void Register::append_sides(Controls controls, std::span<const Qubit> targets, s
 
 void Register::superoperator(std::span<const Qubit> targets, std::vector<cplx> s) {
   changed();
-  if (targets.size() <= 2 && 2 * targets.size() <= shard_qubits_) {
+  if (!is_tiny_ && targets.size() <= 2 && 2 * targets.size() <= shard_qubits_) {
     pending_bytes_ += s.size() * sizeof(cplx);
     circuit::add_superoperator(pending_, static_cast<std::uint32_t>(num_qubits_), targets,
                                std::move(s));
@@ -369,6 +393,15 @@ void Register::clone_from(Register& other) {
 void Register::collapse(Qubit qubit, int outcome, double scale) {
   statevec::State& s = state();
   changed();
+  if (is_tiny_) {
+    const cplx zero = outcome ? 0 : scale, one = outcome ? scale : 0;
+    const std::array<cplx, 4> m = {zero, 0, 0, one},
+                              other = {outcome ? 0.0 : 1.0, 0, 0, outcome ? 1.0 : 0.0};
+    s.apply_tiny(0, 0, {&qubit, 1}, m);
+    const Qubit column = qubit + static_cast<Qubit>(num_qubits_);
+    if (is_density_) s.apply_tiny(0, 0, {&column, 1}, other);
+    return;
+  }
   s.collapse(qubit, outcome, scale);
   if (is_density_) s.collapse(qubit + static_cast<Qubit>(num_qubits_), outcome, 1);
 }

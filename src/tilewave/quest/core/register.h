@@ -119,6 +119,7 @@ class Register {
   void upload();
   void forget_answers();
   void changed();
+  bool apply_now(Controls controls, std::span<const Qubit> targets, std::span<const cplx> m);
   void meet();
   void take_over(const std::vector<std::uint64_t>& writers);
   void flush();
@@ -147,6 +148,7 @@ class Register {
   std::vector<cplx> window_;  // amplitudes from window_first_ on
   std::uint64_t window_first_ = 0, last_asked_ = ~std::uint64_t{0} - 1;
   bool is_divided_ = false;
+  bool is_tiny_ = false;  // changes happen at once: nothing waits but the way to a first state
   std::size_t shard_qubits_ = 0;      // of what a rank or device holds
   bool is_synced_ = false;            // arrays can be filled without other processes
   std::uint64_t id_ = 0, calls_ = 0;  // the same on all processes

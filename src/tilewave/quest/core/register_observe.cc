@@ -167,6 +167,10 @@ double Register::total_probability() {
 }
 
 double Register::probability(Qubit qubit, int outcome) {
+  if (is_tiny_ && !is_density_) {
+    const double zero = state().probability(qubit, 0);
+    return outcome ? 1 - zero : zero;
+  }
   if (!is_density_) {
     double p[2] = {norm(), state_->marginals()[qubit]};
     share(p, sizeof p);

@@ -85,7 +85,7 @@ const char* describe_error() {
   try {
     throw;
   } catch (const InvalidCall& e) {
-    text = *e.words.text && wants_quest_words().value_or(false) ? e.words.text : e.what();
+    text = !e.words.empty() && wants_quest_words().value_or(false) ? e.words : e.what();
   } catch (const std::bad_alloc&) {
     text = "out of memory: use fewer qubits or free registers";
   } catch (const std::exception& e) {

@@ -5,6 +5,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/runtime/machine.h"
+#include "tilewave/runtime/threads.h"
 #include "tilewave/settings/words.h"
 
 namespace tilewave::quest {
@@ -47,7 +48,7 @@ const Settings& settings() {
       fail(ExitCode::kUsage, "TILEWAVE_MESSAGES is '", text ? text : "",
            "': use tilewave, or quest for error messages in the words of QuEST 3");
     }
-    read_number("TILEWAVE_THREADS", 1, 4096, s.num_threads);
+    read_number("TILEWAVE_THREADS", 1, runtime::kMostAskedThreads, s.num_threads);
     read_number("TILEWAVE_RANKS", 1, 1024, s.num_ranks);
     read_number("TILEWAVE_SHARE_FROM", 1, 30, s.share_from);
     if (s.num_ranks > 1 && s.device.has_cuda()) {

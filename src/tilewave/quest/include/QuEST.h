@@ -1,5 +1,5 @@
-/* The C API of QuEST 3.7 on Tilewave. Programs compile unchanged as C11 or C++17; link
- * tilewave_quest.
+/* The C API of QuEST 3.7 on Tilewave. Programs for QuEST 3.2 to 3.7 compile unchanged as C11 or C++17;
+ * link tilewave_quest.
  *
  * Calls are recorded and run together when something is observed. Qubit 0 is the least significant
  * bit of a basis state. A density matrix of n qubits is kept as 2n qubits: element (row, column) is
@@ -148,7 +148,7 @@ void getQuESTSeeds(QuESTEnv env, unsigned long int** seeds, int* numSeeds);
 /* Called for every invalid call with what is wrong and the function's name; the default prints both
  * and exits with status 1. Define your own to override it: if it returns, the call has done nothing
  * (and returns zeros); it may also throw a C++ exception. With TILEWAVE_MESSAGES=quest in the
- * environment the message is QuEST's. */
+ * environment the message is the text that QuEST 3.7 gives there, where it has one. */
 void invalidQuESTInputError(const char* errMsg, const char* errFunc);
 
 /* ---- registers ---- */
@@ -563,6 +563,45 @@ void tilewave_saveQureg(Qureg qureg, const char* folder);
 /* Makes the state what tilewave_saveQureg kept of a register of as many qubits, the same kind and the
  * same precision, on any number of processes and devices. */
 void tilewave_loadQureg(Qureg qureg, const char* folder);
+
+/* seedQuEST and seedQuESTDefault as programs for QuEST before 3.4 call them, without an environment.
+ * getQuESTSeeds, which is younger, goes on giving what the environment was seeded with. */
+void tilewave_seedQuEST(unsigned long int* seedArray, int numSeeds);
+/* The same from the time and the process id. */
+void tilewave_seedQuESTDefault(void);
+
+/* ---- calls of QuEST before 3.4, told apart by the number of their arguments ---- */
+
+#ifdef __cplusplus
+extern "C++" { /* programs may include this header inside extern "C" */
+inline void seedQuEST(unsigned long int* seedArray, int numSeeds) {
+  tilewave_seedQuEST(seedArray, numSeeds);
+}
+inline void seedQuESTDefault() { tilewave_seedQuESTDefault(); }
+inline void getEnvironmentString(QuESTEnv env, Qureg, char* str) { getEnvironmentString(env, str); }
+}
+#else
+static inline void tilewave_seedDefault(QuESTEnv* const* envs, int count) {
+  if (count > 1) {
+    seedQuESTDefault(envs[1]);
+  } else {
+    tilewave_seedQuESTDefault();
+  }
+}
+static inline void tilewave_environmentString(QuESTEnv env, Qureg qureg, char* str) {
+  (void)qureg;
+  getEnvironmentString(env, str);
+}
+#define TILEWAVE_FOURTH(a, b, c, name, ...) name
+#define seedQuEST(...) \
+  TILEWAVE_FOURTH(__VA_ARGS__, seedQuEST, tilewave_seedQuEST, 0, 0)(__VA_ARGS__)
+#define seedQuESTDefault(...)                         \
+  tilewave_seedDefault((QuESTEnv*[]){0, __VA_ARGS__}, \
+                       (int)(sizeof((QuESTEnv*[]){0, __VA_ARGS__}) / sizeof(QuESTEnv*)))
+#define getEnvironmentString(...)                                                      \
+  TILEWAVE_FOURTH(__VA_ARGS__, tilewave_environmentString, getEnvironmentString, 0, 0) \
+  (__VA_ARGS__)
+#endif
 
 #ifdef __cplusplus
 }

@@ -11,6 +11,7 @@
 #include "tilewave/base/bits.h"
 #include "tilewave/base/interrupt.h"
 #include "tilewave/runtime/multiversion.h"
+#include "tilewave/runtime/team.h"
 #include "tilewave/runtime/waiting.h"
 #include "tilewave/statevec/cpu/address.h"
 #include "tilewave/statevec/cpu/cpu_state.h"
@@ -90,18 +91,16 @@ std::vector<std::uint64_t> CpuState<T>::sample_sorted(std::span<const double> so
   const Complex<T>* a = amps();
   const std::uint64_t num_rows = bit(rows_bits);
   StopFlag stop;
-#pragma omp parallel num_threads(team())
-  {
+  runtime::in_shares(team(), chunks, [&](std::uint64_t begin, std::uint64_t end) {
     std::vector<double> sums(num_rows);
-#pragma omp for schedule(static)
-    for (std::uint64_t c = 0; c < chunks; ++c) {
+    for (std::uint64_t c = begin; c < end; ++c) {
       if (stop.wanted()) continue;
       sum_rows(a, c << bits, row_bits, num_rows, sums.data());
       double sum = 0;
       for (const double of_row : sums) sum += of_row;
       before[c + 1] = sum;
     }
-  }
+  });
   stop.rethrow();
   for (std::uint64_t c = 0; c < chunks; ++c) before[c + 1] += before[c];
   const double norm = before[chunks];

@@ -1,14 +1,13 @@
 // Probabilities of a state in host memory. Sums run over fixed parts in a fixed order, so that
 // results do not depend on the number of threads: sums of parts first, then a pairwise tree over
 // them. Positions known to be zero are left out and stay known.
-#include <omp.h>
-
 #include <algorithm>
 #include <bit>
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/interrupt.h"
 #include "tilewave/runtime/multiversion.h"
+#include "tilewave/runtime/team.h"
 #include "tilewave/statevec/cpu/address.h"
 #include "tilewave/statevec/cpu/cpu_state.h"
 #include "tilewave/statevec/cpu/free_indices.h"
@@ -112,6 +111,7 @@ TW_MULTIVERSION double fold(double* p, int bits, double* ones) {
 template <class T>
 double CpuState<T>::sum_where(std::uint64_t mask, std::uint64_t value) const {
   if (value & known_zero_) return 0;
+  if (is_tiny()) return sum_tiny(mask, value);
   constexpr std::size_t kRow = std::size_t{2} << Address<T>::kRowBits;
   const std::uint64_t fixed = known_zero_ | mask, low = fixed & low_mask(Address<T>::kRowBits);
   std::uint8_t kept[kRow];
@@ -120,8 +120,7 @@ double CpuState<T>::sum_where(std::uint64_t mask, std::uint64_t value) const {
   const T* const all = reinterpret_cast<const T*>(amps());
   double sums[FixedRows<T>::kMostParts];
   const std::uint64_t parts = rows.num_parts();
-#pragma omp parallel for num_threads(team()) schedule(static)
-  for (std::uint64_t part = 0; part < parts; ++part) {
+  runtime::for_all(team(), parts, [&](std::uint64_t part) {
     double s[kLanes] = {};
     rows.for_each_run(part, [&](std::uint64_t first, std::uint64_t count) {
       const T* const v = all + 2 * first;
@@ -133,7 +132,7 @@ double CpuState<T>::sum_where(std::uint64_t mask, std::uint64_t value) const {
       }
     });
     sums[part] = tree_sum(s, kLanes);
-  }
+  });
   return tree_sum(sums, parts);
 }
 
@@ -158,11 +157,9 @@ std::vector<double> CpuState<T>::marginals() {
   constexpr int kTotal = 63, kSums = 64;  // by position, and the sum of all
   std::vector<double> ones(groups * kSums, 0.0);
   StopFlag stop;
-#pragma omp parallel num_threads(team())
-  {
+  runtime::in_shares(team(), groups, [&](std::uint64_t begin, std::uint64_t end) {
     std::vector<double> p(bit(chunks.bits));
-#pragma omp for schedule(static)
-    for (std::uint64_t g = 0; g < groups; ++g) {
+    for (std::uint64_t g = begin; g < end; ++g) {
       double* mine = ones.data() + g * kSums;
       const std::uint64_t each = chunks.count() / groups;
       std::uint64_t first = deposit_bits(g * each, chunks.outside);
@@ -178,7 +175,7 @@ std::vector<double> CpuState<T>::marginals() {
         mine[kTotal] += total;
       }
     }
-  }
+  });
   stop.rethrow();
   std::vector<double> column(groups);
   const auto sum_of = [&](int k) {
@@ -230,11 +227,9 @@ std::vector<double> CpuState<T>::few_outcomes(
   }
   std::vector<double> bins(groups << k, 0.0);
   StopFlag stop;
-#pragma omp parallel num_threads(team())
-  {
+  runtime::in_shares(team(), groups, [&](std::uint64_t begin, std::uint64_t end) {
     std::vector<double> p(bit(chunks.bits));
-#pragma omp for schedule(static)
-    for (std::uint64_t g = 0; g < groups; ++g) {
+    for (std::uint64_t g = begin; g < end; ++g) {
       double* mine = bins.data() + (g << k);
       const std::uint64_t each = chunks.count() / groups;
       std::uint64_t first = deposit_bits(g * each, chunks.outside);
@@ -246,7 +241,7 @@ std::vector<double> CpuState<T>::few_outcomes(
         for (std::uint64_t x = 0; x < inside.size(); ++x) mine[outside ^ inside[x]] += p[x];
       }
     }
-  }
+  });
   stop.rethrow();
   std::vector<double> result(bit(k)), column(groups);
   for (std::uint64_t o = 0; o < bit(k); ++o) {
@@ -274,8 +269,7 @@ std::vector<double> CpuState<T>::many_outcomes(
   }
   std::vector<double> result(bit(k), 0.0);
   const std::uint64_t count = bit(std::popcount(settings));
-#pragma omp parallel for num_threads(team()) schedule(static)
-  for (std::uint64_t c = 0; c < count; ++c) {
+  runtime::for_all(team(), count, [&](std::uint64_t c) {
     const std::uint64_t setting = deposit_bits(c, settings), base = Address<T>::of(setting);
     double sums[std::size_t{1} << Address<T>::kRowBits] = {};
     std::uint64_t row = 0;
@@ -289,7 +283,7 @@ std::vector<double> CpuState<T>::many_outcomes(
     } while (row);
     const std::uint64_t high = outcome_of(setting) ^ flipped;
     for (std::size_t j = 0; j < place.size(); ++j) result[high ^ outcome[j]] += sums[j];
-  }
+  });
   return result;
 }
 

@@ -10,6 +10,7 @@
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
 #include "tilewave/runtime/multiversion.h"
+#include "tilewave/runtime/team.h"
 #include "tilewave/runtime/threads.h"
 #include "tilewave/runtime/timer.h"
 #include "tilewave/statevec/cpu/address.h"
@@ -154,15 +155,14 @@ void CpuState<T>::set_product_state(std::span<const cplx> a) {
     for (std::size_t k = 0; k < size; ++k) table[k] *= a[2 * q];
   }
   Complex<T>* out = amps();
-#pragma omp parallel for num_threads(team()) schedule(static)
-  for (std::uint64_t c = 0; c < num_amplitudes() >> low; ++c) {
+  runtime::for_all(team(), num_amplitudes() >> low, [&](std::uint64_t c) {
     cplx factor = 1;
     for (int q = low; q < num_qubits_; ++q) factor *= a[2 * q + (c >> (q - low) & 1)];
     for (std::uint64_t k = 0; k < bit(low); ++k) {
       const cplx z = factor * table[k];
       out[Address<T>::of(c << low | k)] = {static_cast<T>(z.real()), static_cast<T>(z.imag())};
     }
-  }
+  });
 }
 
 template <class T>
@@ -212,8 +212,7 @@ void CpuState<T>::materialize() {
   const int row_bits = std::min(num_qubits_, Address<T>::kRowBits);
   const std::uint64_t high = known_zero_ & ~low_mask(row_bits),
                       low = known_zero_ & low_mask(row_bits);
-#pragma omp parallel for num_threads(team()) schedule(static)
-  for (std::uint64_t r = 0; r < num_amplitudes() >> row_bits; ++r) {
+  runtime::for_all(team(), num_amplitudes() >> row_bits, [&](std::uint64_t r) {
     Complex<T>* row = out + (r << row_bits);
     if (Address<T>::of(r << row_bits) & high) {
       std::memset(static_cast<void*>(row), 0, sizeof(Complex<T>) << row_bits);
@@ -222,7 +221,7 @@ void CpuState<T>::materialize() {
         if (k & low) row[k] = {};
       }
     }
-  }
+  });
   known_zero_ = 0;
 }
 
@@ -276,12 +275,11 @@ void CpuState<T>::copy_from(const State& other) {
   Complex<T>* out = amps();
   const int row_bits = std::min(num_qubits_, Address<T>::kRowBits);
   const std::uint64_t high = known_zero_ & ~low_mask(row_bits);
-#pragma omp parallel for num_threads(team()) schedule(static)
-  for (std::uint64_t r = 0; r < num_amplitudes() >> row_bits; ++r) {
-    if (Address<T>::of(r << row_bits) & high) continue;
+  runtime::for_all(team(), num_amplitudes() >> row_bits, [&](std::uint64_t r) {
+    if (Address<T>::of(r << row_bits) & high) return;
     std::memcpy(static_cast<void*>(out + (r << row_bits)), in + (r << row_bits),
                 sizeof(Complex<T>) << row_bits);
-  }
+  });
 }
 
 template <class T>

@@ -48,6 +48,10 @@ class CpuState final : public State {
   void set_product_state(std::span<const cplx> a) override;
   void set_amplitudes(std::span<const cplx> amplitudes) override;
   void run(const Plan& plan, const RunObserver& observer) override;
+  bool is_tiny() const override;
+  using State::apply_tiny;
+  void apply_tiny(std::uint64_t mask, std::uint64_t value, std::span<const circuit::Qubit> targets,
+                  std::span<const cplx> m) override;
   void materialize() override;
   double norm() override;
   double probability(circuit::Qubit qubit, int value) override;
@@ -80,6 +84,10 @@ class CpuState final : public State {
   int team() const;
   /// Sum of |amplitude|^2 where the positions of `mask` are as in `value`.
   double sum_where(std::uint64_t mask, std::uint64_t value) const;
+  /// The same of a tiny state.
+  double sum_tiny(std::uint64_t mask, std::uint64_t value) const;
+  /// The amplitudes of a tiny state in the order of basis states, with its zeros.
+  void order_tiny();
   /// P of each outcome of k positions, numbered by outcome_of(physical index).
   std::vector<double> few_outcomes(int k, std::uint64_t flipped,
                                    const std::function<std::uint32_t(std::uint64_t)>& outcome_of);

@@ -38,6 +38,8 @@ constexpr std::size_t kMovePartBytes = std::size_t{512} << 10;
 /// Amplitudes from which several threads work on them: below, waiting for each other takes longer,
 /// and most of a time slice where another program has the core of one of them.
 constexpr std::uint64_t kSharedAmplitudes = std::uint64_t{1} << 15;
+/// Up to these a gate is applied sooner than its plan is found (1 to 2 us a gate, 2026-11-27).
+constexpr int kTinyQubits = 8;
 constexpr int kMeasureRatesFrom = 22;  ///< qubits from which the machine's rates are measured
 /// Qubits from which passes are counted step by step where the machine is tuned: smaller plans would
 /// take longer to make than they save.

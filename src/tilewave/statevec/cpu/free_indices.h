@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tilewave/base/bits.h"
+#include "tilewave/runtime/team.h"
 #include "tilewave/statevec/cpu/address.h"
 
 namespace tilewave::statevec::cpu {
@@ -56,9 +57,7 @@ class FixedRows {
   /// The same for all parts, on several threads.
   template <class F>
   void for_each_run_parallel(int num_threads, F f) const {
-    const std::uint64_t parts = num_parts();
-#pragma omp parallel for num_threads(num_threads) schedule(static) if (parts > 1)
-    for (std::uint64_t part = 0; part < parts; ++part) for_each_run(part, f);
+    runtime::for_all(num_threads, num_parts(), [&](std::uint64_t part) { for_each_run(part, f); });
   }
 
  private:

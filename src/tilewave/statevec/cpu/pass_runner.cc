@@ -16,6 +16,7 @@
 #include "tilewave/runtime/machine.h"
 #include "tilewave/runtime/memory.h"
 #include "tilewave/runtime/shares.h"
+#include "tilewave/runtime/team.h"
 #include "tilewave/runtime/waiting.h"
 #include "tilewave/statevec/cpu/address.h"
 #include "tilewave/statevec/cpu/addressing.h"
@@ -249,8 +250,7 @@ void run_tiles(const BlockKernels<T>& kernels, const PreparedPass<T>& prepared, 
   runtime::TeamTimer timer(threads);
   StopFlag stop;
   std::exception_ptr failure;
-#pragma omp parallel num_threads(threads)
-  {
+  runtime::on_team(threads, [&](int thread) {
     Workspace<T>* w = nullptr;
     try {
       w = &workspace<T>(std::size_t{2} << at.num_slots);
@@ -258,11 +258,13 @@ void run_tiles(const BlockKernels<T>& kernels, const PreparedPass<T>& prepared, 
 #pragma omp critical
       failure = std::current_exception();
     }
+    if (threads > 1) {
 #pragma omp barrier
-    timer.ready(omp_get_thread_num());
+    }
+    timer.ready(thread);
     std::uint64_t following = num_tiles, base = 0;  // the tile after the last one, and where it is
     while (!failure && !stop.wanted()) {
-      const auto t = shares.take(omp_get_thread_num());
+      const auto t = shares.take(thread);
       if (!t) break;
       if (*t != following) base = deposit_bits(*t, free);
       following = *t + 1;
@@ -270,8 +272,8 @@ void run_tiles(const BlockKernels<T>& kernels, const PreparedPass<T>& prepared, 
       run_tile(kernels, pass, prepared, amps, base, next, w->tile.template as<T>(), w->scratch);
       base = next;
     }
-    timer.done(omp_get_thread_num());
-  }
+    timer.done(thread);
+  });
   if (failure) std::rethrow_exception(failure);
   stop.rethrow();
 }
@@ -286,15 +288,14 @@ void move_all(const BlockKernels<T>& kernels, const RowMoves<T>& moves, Complex<
   StopFlag stop;
   {
     runtime::TeamTimer timer(threads);
-#pragma omp parallel num_threads(threads)
-    {
+    runtime::on_team(threads, [&](int thread) {
       while (!stop.wanted()) {
-        const auto part = shares.take(omp_get_thread_num());
+        const auto part = shares.take(thread);
         if (!part) break;
         moves.run(kernels, amps, *part);
       }
-      timer.done(omp_get_thread_num());
-    }
+      timer.done(thread);
+    });
   }
   stop.rethrow();
 }

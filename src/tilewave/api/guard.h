@@ -1,0 +1,31 @@
+// The door of the public API: what leaves it is a tilewave::Error.
+#pragma once
+
+#include <new>
+#include <stdexcept>
+
+#include "tilewave/base/error.h"
+#include "tilewave/base/units.h"
+#include "tilewave/runtime/memory.h"
+
+namespace tilewave {
+
+/// f(). Where memory is refused, or an array would be longer than any can be, throws
+/// Error(kResources). What is known to be large is checked before, with what it needs.
+template <class F>
+decltype(auto) guarded(F&& f) {
+  const auto refuse = [] [[noreturn]] {
+    fail(ExitCode::kResources, "out of memory (the call needs more than the ",
+         in_bytes(runtime::available_host_bytes()),
+         " available): ask for less at a time, or use a machine with more memory");
+  };
+  try {
+    return f();
+  } catch (const std::bad_alloc&) {
+    refuse();
+  } catch (const std::length_error&) {
+    refuse();
+  }
+}
+
+}  // namespace tilewave
