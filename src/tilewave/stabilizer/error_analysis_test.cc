@@ -484,6 +484,19 @@ TEST(Channels, in_error_models) {
       has(refusal(before + "DEPOLARIZE1(0.8)" + behind, o), "<circuit>:3: DEPOLARIZE1 mixes"));
 }
 
+// As in Stim: the herald of an inverted target says what that of a plain one says.
+TEST(Channels, an_inverted_herald_is_the_same) {
+  const std::string behind = " 0\nM 0\nDETECTOR rec[-2]\nDETECTOR rec[-1]\n";
+  for (std::string noise :
+       {"HERALDED_ERASE(0.25)", "HERALDED_PAULI_CHANNEL_1(0.125, 0.25, 0, 0)"}) {
+    std::string inverted = behind;
+    inverted.insert(1, "!");
+    const std::string want = model(noise + behind, splitting());
+    EXPECT_TRUE(has(want, "D1"));
+    EXPECT_EQ(model(noise + inverted, splitting()), want);
+  }
+}
+
 TEST(Tags, reach_the_model) {
   EXPECT_EQ(model("X_ERROR[a](0.125) 0\nX_ERROR[b](0.125) 0\nX_ERROR(0.125) 0\nM[m](0.25) 0\n"
                   "DETECTOR[d](1, 2) rec[-1]\nDETECTOR[e] rec[-1]\nSHIFT_COORDS[s](1)\n"
