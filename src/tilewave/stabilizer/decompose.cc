@@ -167,25 +167,42 @@ struct KnownParts::Search {
     std::uint32_t observables;
   };
   std::vector<Part> parts;
-  std::uint64_t steps = 0;
 
   SymptomSet missing_observables() const {
     SymptomSet out(set.begin() + static_cast<std::ptrdiff_t>(num_detectors), set.end());
     for (const Part& part : parts) toggle(out, known.sets_[part.observables]);
     return out;
   }
-  bool exact(std::size_t first) {
-    if (++steps > kMostSteps) return false;
-    while (first < num_detectors && done[first]) ++first;
-    if (first == num_detectors) return missing_observables().empty();
-    for (std::size_t k = first + 1; k < num_detectors; ++k) {
-      if (done[k] || !take(first, k)) continue;
-      if (exact(first + 1)) return true;
-      give_back();
+  // A place for every part taken, and the last: what is tried there next.
+  struct Place {
+    std::size_t first, next;
+  };
+  bool exact() {
+    std::vector<Place> path;
+    const auto open = [&](std::size_t from) {
+      while (from < num_detectors && done[from]) ++from;
+      path.push_back({from, from + 1});
+    };
+    open(0);
+    for (std::uint64_t steps = 0; !path.empty() && steps < kMostSteps;) {
+      Place& place = path.back();
+      if (place.first == num_detectors && missing_observables().empty()) return true;
+      bool taken = false;
+      while (!taken && place.first < num_detectors && place.next <= num_detectors) {
+        const std::size_t k = place.next++;
+        if (k == num_detectors) {
+          taken = take(place.first, place.first);
+        } else if (!done[k]) {
+          taken = take(place.first, k);
+        }
+      }
+      if (taken) {
+        open(place.first + 1), ++steps;
+      } else {
+        path.pop_back();
+        if (!path.empty()) give_back();
+      }
     }
-    if (!take(first, first)) return false;
-    if (exact(first + 1)) return true;
-    give_back();
     return false;
   }
   void greedy() {
@@ -224,7 +241,7 @@ struct KnownParts::Search {
 
 std::vector<Symptom> KnownParts::split(std::span<const Symptom> set) const {
   Search search(*this, set);
-  return search.exact(0) ? search.list() : std::vector<Symptom>{};
+  return search.exact() ? search.list() : std::vector<Symptom>{};
 }
 
 std::vector<Symptom> KnownParts::split_off(std::span<const Symptom> set) const {
