@@ -1,6 +1,7 @@
 #include "tilewave/stabilizer/model_tree.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "tilewave/base/error.h"
@@ -85,14 +86,16 @@ std::uint64_t widest_error(const ModelNodes& nodes) {
 // loop has, and near the last, which errors behind it may use.
 class Splitter {
  public:
-  explicit Splitter(const SplitOptions& options) : options_(options) {}
+  Splitter(ModelNodes& nodes, const SplitOptions& options) : nodes_(nodes), options_(options) {}
 
-  void run(ModelNodes& nodes) {
-    if (nodes.size() > 1 || !nodes[0]->body.empty()) {
-      collect(nodes);
-      for (const auto& [list, shift] : in_loops_) known_.add(list, shift);
+  // Parts are those of the model as it was: errors are replaced when all splits are known.
+  void run() {
+    split(nodes_);
+    for (const Split& s : splits_) {
+      const ErrorTable::Error& e = (*s.errors)[s.number];
+      s.errors->add(e.probability, hash_of_parts(s.list), e.tag, [&] { return s.list; });
+      s.errors->remove(s.number);
     }
-    split(nodes);
   }
 
  private:
@@ -100,11 +103,27 @@ class Splitter {
     std::span<const Symptom> list;
     std::int64_t shift;  // down
   };
+  struct Split {
+    ErrorTable* errors;
+    std::size_t number;
+    std::vector<Symptom> list;
+  };
+
+  // Those of the whole model.
+  const KnownParts& everywhere() {
+    if (!everywhere_) {
+      everywhere_.emplace();
+      const bool one_stretch = nodes_.size() == 1 && nodes_[0]->body.empty();
+      if (!one_stretch) collect(nodes_);
+      for (const auto& [list, shift] : in_loops_) everywhere_->add(list, shift);
+    }
+    return *everywhere_;
+  }
 
   void collect(const ModelNodes& nodes) {
     for (const auto& node : nodes) {
       node->errors.each([&](const ErrorTable::Error& e) {
-        known_.add(e.list());
+        everywhere_->add(e.list());
         if (depth_ > 0) in_loops_.push_back({e.list(), 0});
       });
       if (is_stretch(*node)) continue;
@@ -147,35 +166,37 @@ class Splitter {
     const auto set = e.list();
     return count_detectors(set) > 2 && std::find(set.begin(), set.end(), kNextPart) == set.end();
   }
+  std::vector<Symptom> split(std::span<const Symptom> set, const KnownParts& known) const {
+    std::vector<Symptom> list = known.split(set);
+    if (list.empty() && !options_.only_known) list = known.split_off(set);
+    return list;
+  }
   void split(ErrorTable& errors) {
-    KnownParts here;
     bool any = false;
     errors.each([&](const ErrorTable::Error& e) { any = any || to_split(e); });
     if (!any) return;
+    KnownParts here;
     errors.each([&](const ErrorTable::Error& e) { here.add(e.list()); });
-    const std::size_t size = errors.size();
-    for (std::size_t k = 0; k < size; ++k) {
+    for (std::size_t k = 0; k < errors.size(); ++k) {
       const ErrorTable::Error& e = errors[k];
       if (e.probability == 0 || !to_split(e)) continue;
       const auto set = e.list();
-      std::vector<Symptom> list;
-      for (const KnownParts* known : {&here, &known_}) {
-        if (list.empty()) list = known->split(set);
-        if (list.empty() && !options_.only_known) list = known->split_off(set);
-      }
+      std::vector<Symptom> list = split(set, here);
+      if (list.empty()) list = split(set, everywhere());
       if (list.empty()) {
         if (options_.keep_failures) continue;
         fail(ExitCode::kInput,
              "an error cannot be split into parts that flip at most two detectors: ",
              names_of({set.begin(), set.end()}), ": use --ignore_decomposition_failures");
       }
-      errors.add(e.probability, hash_of_parts(list), e.tag, [&] { return list; });
-      errors.remove(k);
+      splits_.push_back({&errors, k, std::move(list)});
     }
   }
 
+  ModelNodes& nodes_;
   const SplitOptions& options_;
-  KnownParts known_;  // of the whole model, where it has several stretches
+  std::vector<Split> splits_;
+  std::optional<KnownParts> everywhere_;  // once needed
   std::vector<LoopList> in_loops_;
   int depth_ = 0;
 };
@@ -307,7 +328,9 @@ class Printer {
 
 }  // namespace
 
-void split_errors(ModelNodes& nodes, const SplitOptions& options) { Splitter(options).run(nodes); }
+void split_errors(ModelNodes& nodes, const SplitOptions& options) {
+  Splitter(nodes, options).run();
+}
 
 void print_model(const ModelNodes& nodes, std::span<const std::string> tags,
                  circuit::DemSink& sink) {
