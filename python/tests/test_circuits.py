@@ -308,6 +308,11 @@ def test_stim_circuits_as_states():
     bits = tw.sample_bits(tw.Circuit.from_stim(text), 300, seed=2)
     assert bits.shape == (300, 6)
     assert np.array_equal(bits[:, 0], ~bits[:, 1]) and np.array_equal(bits[:, 4], bits[:, 5])
+    # Records that no qubit makes are records all the same, of circuits that measure nothing too.
+    for text, want in [("X 0\nMPAD 0\n", "0"), ("H 0\nMPAD 0 0\n", "00"), ("X 0 1 2\nMPAD 0\n", "0"), ("X 0\nMPAD 0 1\n", "10"),
+                       ("X 0\nHERALDED_ERASE(0) !0 0\n", "00"), ("X 0 24\nMPAD 0\nCX rec[-1] 1\n", "0")]:
+        assert tw.sample(tw.Circuit.from_stim(text), 20, seed=1) == {want: 20}, text
+        assert tw.run(tw.Circuit.from_stim(text), 20, seed=1).counts == {want: 20}, text
     with pytest.raises(ValueError, match="noise"):
         tw.Circuit.from_stim("DEPOLARIZE1(0.1) 0\n")
     with pytest.raises(ValueError, match="twice"):

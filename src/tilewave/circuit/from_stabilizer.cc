@@ -29,6 +29,9 @@ class Converter {
 
   Circuit run(const StabilizerCircuit& source) {
     block(source);
+    // Records are there though no operation makes them, as those of MPAD 0: a circuit that writes
+    // none would be one that measures nothing, whose shots are all its qubits.
+    if (next_ > 0 && !writes_) assign(0, 0);
     return std::move(out_);
   }
 
@@ -118,17 +121,20 @@ class Converter {
         return;
       case StabKind::kMpad:
         for (const StabTarget& t : targets) {
-          if (t.value) {
-            ClassicalExpr one;
-            one.constant(ClassicalType::kBool, 1, 1);
-            out_.add_assign({next_, 1, std::move(one)}).line = line_;
-          }
+          if (t.value) assign(next_, 1);
           ++next_;
         }
         return;
       default:
         return;  // channels that never fire, annotations
     }
+  }
+
+  void assign(Clbit record, std::uint64_t value) {
+    ClassicalExpr constant;
+    constant.constant(ClassicalType::kBool, 1, value);
+    out_.add_assign({record, 1, std::move(constant)}).line = line_;
+    writes_ = true;
   }
 
   // Controlled Paulis whose control is a record become conditional Paulis.
@@ -176,6 +182,7 @@ class Converter {
   void measure(Qubit qubit, bool inverted) {
     if (inverted) add(GateId::kX, {qubit});
     out_.add_measure(qubit, next_++).line = line_;
+    writes_ = true;
     if (inverted) add(GateId::kX, {qubit});
   }
 
@@ -225,6 +232,7 @@ class Converter {
 
   Circuit out_;
   Clbit next_ = 0;
+  bool writes_ = false;  // a record
   std::uint32_t line_ = 0;
 };
 

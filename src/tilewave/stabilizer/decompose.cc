@@ -13,8 +13,9 @@ std::size_t count_detectors(std::span<const Symptom> list) {
 SetHash hash_of_parts(std::span<const SetHash> parts) {
   if (parts.size() == 1) return parts[0];
   SetHash out;
+  std::uint64_t place = 3;  // apart from those of tags
   for (const SetHash& part : parts) {
-    const SetHash h = hash_at(part, 1);
+    const SetHash h = hash_at(part, place++);
     out.a += h.a, out.b += h.b;
   }
   return out;
@@ -61,40 +62,50 @@ ChannelParts::ChannelParts(const BranchSets& sets)
 
 void ChannelParts::split(std::size_t branch) {
   const std::uint64_t goal = detectors_[branch];
-  const SetHash hash = sets_.hash(branch);
   auto& parts = parts_[branch];
   auto& count = num_parts_[branch];
   count = 0;
-  if (!(goal & ~singles_) && add_singles(branch, goal, hash)) return;
+  // The pairs chosen so far, and single-detector branches.
+  const auto complete = [&](std::uint64_t paired, SetHash rest) {
+    if (goal & ~(paired | singles_)) return false;
+    const auto pairs = count;
+    if (!add_singles(branch, goal & ~paired, rest)) return false;
+    std::sort(parts.begin() + pairs, parts.begin() + count);
+    return true;
+  };
   const auto fits = [&](std::uint64_t pair) { return !(pair & ~goal); };
+  const SetHash hash = sets_.hash(branch);
+  if (complete(0, hash)) return;
   for (std::size_t i = 0; i < num_pairs_; ++i) {
     const std::uint64_t one = detectors_[pairs_[i]];
-    if (!fits(one) || (goal & ~(one | singles_))) continue;
+    if (!fits(one)) continue;
     parts[0] = pairs_[i], count = 1;
-    if (add_singles(branch, goal & ~one, hash ^ sets_.hash(pairs_[i]))) return;
+    if (complete(one, hash ^ sets_.hash(pairs_[i]))) return;
   }
   for (std::size_t i = 0; i < num_pairs_; ++i) {
     const std::uint64_t one = detectors_[pairs_[i]];
     for (std::size_t j = i + 1; j < num_pairs_; ++j) {
       const std::uint64_t two = detectors_[pairs_[j]];
-      if (!fits(one) || !fits(two) || (one & two) || (goal & ~(one | two | singles_))) continue;
+      if (!fits(one) || !fits(two) || (one & two)) continue;
       parts[0] = pairs_[i], parts[1] = pairs_[j], count = 2;
-      if (add_singles(branch, goal & ~(one | two),
-                      hash ^ sets_.hash(pairs_[i]) ^ sets_.hash(pairs_[j])))
-        return;
+      if (!complete(one | two, hash ^ sets_.hash(pairs_[i]) ^ sets_.hash(pairs_[j]))) continue;
+      if (sets_.set(parts[1])[0] < sets_.set(parts[0])[0]) std::swap(parts[0], parts[1]);
+      return;
     }
   }
   parts[0] = static_cast<std::uint8_t>(branch), count = 1;
 }
 
+// Adds single-detector branches until `goal` is reached, together with the parts so far.
 bool ChannelParts::add_singles(std::size_t branch, std::uint64_t goal, SetHash rest) {
   if (goal == 0) return rest == SetHash{};
   const std::uint64_t lowest = goal & (~goal + 1);
   for (std::size_t k = 1; k < num_branches_; ++k) {
     if (detectors_[k] != lowest) continue;
-    parts_[branch][num_parts_[branch]++] = static_cast<std::uint8_t>(k);
+    const std::uint8_t count = num_parts_[branch]++;
+    parts_[branch][count] = static_cast<std::uint8_t>(k);
     if (add_singles(branch, goal & ~lowest, rest ^ sets_.hash(k))) return true;
-    --num_parts_[branch];
+    num_parts_[branch] = count;
   }
   return false;
 }
@@ -106,111 +117,146 @@ std::uint32_t KnownParts::number_of(SymptomSet observables) {
   return it->second;
 }
 
-void KnownParts::add(std::span<const Symptom> part, std::int64_t shift) {
-  const std::size_t n = count_detectors(part);
-  if (n != 1 && n != 2) return;
-  if (shift > 0 && part[0] < static_cast<std::uint64_t>(shift)) return;
-  const auto moved = [&](Symptom s) { return s - static_cast<std::uint64_t>(shift); };
-  SymptomSet rest;
-  for (Symptom s : part.subspan(n)) rest.push_back(s);
-  const std::uint32_t number = number_of(std::move(rest));
-  const auto [it, fresh] =
-      parts_.try_emplace({moved(part[0]), n == 2 ? moved(part[1]) : kNoDetector}, Variant{number});
-  if (fresh) return;
-  Variant* v = &it->second;
-  while (v->observables != number && v->next != kNone) v = &more_[v->next];
-  if (v->observables == number) return;
-  v->next = static_cast<std::uint32_t>(more_.size());
-  more_.push_back({number});  // after the last use of v, which may lie in more_
+namespace {
+Symptom moved(Symptom s, std::int64_t down) {
+  return s & kObservableBit ? s : s - static_cast<std::uint64_t>(down);
+}
+}  // namespace
+
+bool KnownParts::is_before(const Known& known, std::span<const Symptom> list, std::int64_t shift) {
+  const std::size_t size = std::min<std::size_t>(known.size, list.size());
+  for (std::size_t k = 0; k < size; ++k) {
+    const Symptom a = moved(known.list[k], known.shift), b = moved(list[k], shift);
+    if (a != b) return a < b;
+  }
+  return known.size < list.size();
 }
 
-// Takes the lowest detector left with another one, then alone; with a remnant, leaves up to two.
+void KnownParts::add(std::span<const Symptom> list, std::int64_t shift) {
+  for_each_part(list, [&](std::span<const Symptom> part) {
+    const std::size_t n = count_detectors(part);
+    if (n != 1 && n != 2) return;
+    if (shift > 0 && part[0] < static_cast<std::uint64_t>(shift)) return;
+    const auto [it, fresh] =
+        parts_.try_emplace({moved(part[0], shift), n == 2 ? moved(part[1], shift) : kNoDetector});
+    Known& known = it->second;
+    if (!fresh && !is_before(known, list, shift)) return;
+    known = {number_of({part.begin() + static_cast<std::ptrdiff_t>(n), part.end()}),
+             static_cast<std::uint32_t>(list.size()), list.data(), shift};
+  });
+}
+
+const KnownParts::Known* KnownParts::find(const Detectors& detectors) const {
+  const auto it = parts_.find(detectors);
+  return it == parts_.end() ? nullptr : &it->second;
+}
+
+// Takes the lowest detector left with another one, then alone.
 struct KnownParts::Search {
   static constexpr std::uint64_t kMostSteps = 100'000;
 
-  Search(const KnownParts& all, std::span<const Symptom> goal, bool with_remnant)
-      : known(all),
-        set(goal),
-        num_detectors(count_detectors(goal)),
-        remnant(with_remnant),
-        done(num_detectors) {}
+  Search(const KnownParts& all, std::span<const Symptom> goal)
+      : known(all), set(goal), num_detectors(count_detectors(goal)), done(num_detectors) {}
 
   const KnownParts& known;
   std::span<const Symptom> set;
   std::size_t num_detectors;
-  bool remnant;
   std::vector<bool> done;
   struct Part {
     std::size_t a, b;  // of the set; equal where there is one only
     std::uint32_t observables;
   };
   std::vector<Part> parts;
-  std::vector<std::size_t> left;
-  std::uint64_t steps = 0;
 
   SymptomSet missing_observables() const {
     SymptomSet out(set.begin() + static_cast<std::ptrdiff_t>(num_detectors), set.end());
     for (const Part& part : parts) toggle(out, known.sets_[part.observables]);
     return out;
   }
-
-  bool from(std::size_t first) {
-    if (++steps > kMostSteps) return false;
-    while (first < num_detectors && done[first]) ++first;
-    if (first == num_detectors) return remnant || missing_observables().empty();
-    done[first] = true;
-    for (std::size_t k = first + 1; k < num_detectors; ++k) {
-      if (done[k]) continue;
-      done[k] = true;
-      if (take(first, k, {set[first], set[k]})) return true;
-      done[k] = false;
+  // A place for every part taken, and the last: what is tried there next.
+  struct Place {
+    std::size_t first, next;
+  };
+  bool exact() {
+    std::vector<Place> path;
+    const auto open = [&](std::size_t from) {
+      while (from < num_detectors && done[from]) ++from;
+      path.push_back({from, from + 1});
+    };
+    open(0);
+    for (std::uint64_t steps = 0; !path.empty() && steps < kMostSteps;) {
+      Place& place = path.back();
+      if (place.first == num_detectors && missing_observables().empty()) return true;
+      bool taken = false;
+      while (!taken && place.first < num_detectors && place.next <= num_detectors) {
+        const std::size_t k = place.next++;
+        if (k == num_detectors) {
+          taken = take(place.first, place.first);
+        } else if (!done[k]) {
+          taken = take(place.first, k);
+        }
+      }
+      if (taken) {
+        open(place.first + 1), ++steps;
+      } else {
+        path.pop_back();
+        if (!path.empty()) give_back();
+      }
     }
-    if (take(first, first, {set[first], kNoDetector})) return true;
-    if (remnant && left.size() < 2) {
-      left.push_back(first);
-      if (from(first + 1)) return true;
-      left.pop_back();
-    }
-    done[first] = false;
     return false;
   }
-  bool take(std::size_t a, std::size_t b, const Detectors& detectors) {
-    const auto it = known.parts_.find(detectors);
-    if (it == known.parts_.end()) return false;
-    for (const Variant* v = &it->second;; v = &known.more_[v->next]) {
-      parts.push_back({a, b, v->observables});
-      if (from(a + 1)) return true;
-      parts.pop_back();
-      if (v->next == kNone || remnant) return false;  // the remnant makes up for observables
+  void greedy() {
+    for (std::size_t a = 0; a < num_detectors; ++a) {
+      for (std::size_t b = a + 1; b < num_detectors && !done[a]; ++b) {
+        if (!done[b]) take(a, b);
+      }
     }
+    for (std::size_t a = 0; a < num_detectors; ++a) {
+      if (!done[a]) take(a, a);
+    }
+  }
+  bool take(std::size_t a, std::size_t b) {
+    const Known* const part = known.find({set[a], a == b ? kNoDetector : set[b]});
+    if (part == nullptr) return false;
+    parts.push_back({a, b, part->observables});
+    done[a] = done[b] = true;
+    return true;
+  }
+  void give_back() {
+    done[parts.back().a] = done[parts.back().b] = false;
+    parts.pop_back();
+  }
+  std::vector<Symptom> list() const {
+    std::vector<Symptom> out;
+    for (const Part& part : parts) {
+      if (!out.empty()) out.push_back(kNextPart);
+      out.push_back(set[part.a]);
+      if (part.b != part.a) out.push_back(set[part.b]);
+      const SymptomSet& observables = known.sets_[part.observables];
+      out.insert(out.end(), observables.begin(), observables.end());
+    }
+    return out;
   }
 };
 
-std::vector<Symptom> KnownParts::split(std::span<const Symptom> set, bool remnant) const {
-  std::vector<Symptom> out;
-  for (bool with_remnant : {false, true}) {
-    if (with_remnant && !remnant) break;
-    Search search(*this, set, with_remnant);
-    if (!search.from(0)) continue;
-    SymptomSet missing = search.missing_observables();
-    if (!search.left.empty()) search.parts.push_back({});
-    for (std::size_t k = 0; k < search.parts.size(); ++k) {
-      const Search::Part& part = search.parts[k];
-      const bool last = k + 1 == search.parts.size(), left = last && !search.left.empty();
-      if (k > 0) out.push_back(kNextPart);
-      SymptomSet observables;
-      if (left) {
-        for (std::size_t d : search.left) out.push_back(set[d]);
-      } else {
-        observables = sets_[part.observables];
-        out.push_back(set[part.a]);
-        if (part.b != part.a) out.push_back(set[part.b]);
-      }
-      if (last) toggle(observables, missing);
-      out.insert(out.end(), observables.begin(), observables.end());
-    }
-    break;
+std::vector<Symptom> KnownParts::split(std::span<const Symptom> set) const {
+  Search search(*this, set);
+  return search.exact() ? search.list() : std::vector<Symptom>{};
+}
+
+std::vector<Symptom> KnownParts::split_off(std::span<const Symptom> set) const {
+  Search search(*this, set);
+  search.greedy();
+  const auto left = std::count(search.done.begin(), search.done.end(), false);
+  if (left > 2) return {};
+  std::vector<Symptom> out = search.list();
+  const SymptomSet observables = search.missing_observables();
+  if (left == 0 && observables.empty()) return out;
+  if (!out.empty()) out.push_back(kNextPart);
+  for (std::size_t k = 0; k < search.num_detectors; ++k) {
+    if (!search.done[k]) out.push_back(set[k]);
   }
+  out.insert(out.end(), observables.begin(), observables.end());
   return out;
 }
 

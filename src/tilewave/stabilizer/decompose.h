@@ -3,7 +3,9 @@
 //   - the other branches of the channel an error belongs to: the Y of a qubit is its X and its Z,
 //     which need not be seen by the same kind of checks;
 //   - the parts known elsewhere in the model.
-// A list of parts is stored flat, with kNextPart between them.
+// A list of parts is stored flat, with kNextPart between them. Where several splits are possible it
+// is the one that the `stim` package suggests, in the order of parts that it gives, as far as this
+// flips the observables of the error, so that decoders get the same text.
 #pragma once
 
 #include <array>
@@ -31,14 +33,15 @@ void for_each_part(std::span<const Symptom> list, F f) {
   }
 }
 
-/// A hash of a list of parts, whatever their order; that of a single part is its own.
+/// A hash of a list of parts in their order; that of a single part is its own.
 SetHash hash_of_parts(std::span<const SetHash> parts);
 SetHash hash_of_parts(std::span<const Symptom> list);
 
 /// How the branches of a channel split into each other. Its atoms are the branches that flip one
 /// detector, and those that flip two of which such branches do not make both. Another branch is
 /// split into atoms of disjoint detectors where these flip the same observables together: at most
-/// two pairs, as few as possible.
+/// two pairs, as few as possible, the first in the order of the branches. Pairs come first, by
+/// their detectors, then single ones in the order of the branches.
 class ChannelParts {
  public:
   explicit ChannelParts(const BranchSets& sets);
@@ -51,7 +54,6 @@ class ChannelParts {
   static constexpr std::size_t kMostDetectors =
       64;  // of a channel; one with more keeps its branches
   void split(std::size_t branch);
-  // Adds single-detector branches until `goal` is reached, together with the parts so far.
   bool add_singles(std::size_t branch, std::uint64_t goal, SetHash rest);
 
   const BranchSets& sets_;
@@ -64,19 +66,24 @@ class ChannelParts {
   std::array<std::uint8_t, 16> num_parts_{};
 };
 
-/// The parts known: errors of the model, and parts of such, that flip one or two detectors.
+/// The parts known: errors of the model, and parts of such, that flip one or two detectors. Of
+/// those that flip the same detectors and other observables the one in the last list counts, in the
+/// order of lists.
 class KnownParts {
  public:
-  /// `shift` is subtracted from the detectors; nothing is added that would become negative.
-  void add(std::span<const Symptom> part, std::int64_t shift = 0);
-  /// A set of more than two detectors as a list of parts: all known and flipping the observables of
-  /// the set; else, with `remnant`, all but the last are known, which makes up for what the others
-  /// miss. Empty when there is no such split.
-  std::vector<Symptom> split(std::span<const Symptom> set, bool remnant) const;
+  /// The parts of a list, which must outlive this. `shift` is subtracted from the detectors; a part
+  /// is left out that would become negative.
+  void add(std::span<const Symptom> list, std::int64_t shift = 0);
+  /// A set of more than two detectors as a list of known parts that flip all of it; empty where
+  /// there is none.
+  std::vector<Symptom> split(std::span<const Symptom> set) const;
+  /// The same with a last part that need not be known: what is left of the set, up to two detectors
+  /// and any observables, behind the known pairs that come first in it, and then the known parts of
+  /// one detector.
+  std::vector<Symptom> split_off(std::span<const Symptom> set) const;
 
  private:
   static constexpr Symptom kNoDetector = kObservableBit;
-  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
   struct Detectors {
     Symptom a, b;  // b: kNoDetector where there is one only
     bool operator==(const Detectors&) const = default;
@@ -87,17 +94,19 @@ class KnownParts {
       return h ^ (h >> 32);
     }
   };
-  // One way to flip observables with given detectors; others follow at `next`.
-  struct Variant {
+  struct Known {
     std::uint32_t observables;  // in sets_
-    std::uint32_t next = kNone;
+    std::uint32_t size;         // of the list it is from
+    const Symptom* list;
+    std::int64_t shift;
   };
   struct Search;
 
+  static bool is_before(const Known& known, std::span<const Symptom> list, std::int64_t shift);
+  const Known* find(const Detectors& detectors) const;
   std::uint32_t number_of(SymptomSet observables);
 
-  std::unordered_map<Detectors, Variant, DetectorsHash> parts_;
-  std::vector<Variant> more_;
+  std::unordered_map<Detectors, Known, DetectorsHash> parts_;
   std::vector<SymptomSet> sets_;  // of observables: few in a model
   std::map<SymptomSet, std::uint32_t> numbers_;
 };

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <optional>
-#include <set>
 
 #include "tilewave/base/error.h"
 #include "tilewave/language/stim/text.h"
@@ -28,7 +27,10 @@ using P = PrimKind;
 // The most branches that are walked one by one: a model of so many errors takes tens of gigabytes.
 constexpr std::uint64_t kMostBranches = std::uint64_t{1} << 32;
 
-// The branches of a channel: probabilities by the number that BranchSets gives them.
+// The branches of a channel: probabilities by the number that BranchSets gives them. Which
+// generator comes first decides how branches are split (decompose.h): Z for depolarizing channels
+// and heralds, whose record is last; X of the second qubit for those with a probability for each
+// Pauli.
 struct Branches {
   std::array<double, 16> given{};
   std::array<double, 16> independent{};
@@ -48,14 +50,7 @@ class Analyzer : public SensitivityVisitor {
     close_chain();
     if (options_.decompose_errors)
       split_errors(root_, {options_.ignore_decomposition_failures, options_.block_remnant_edges});
-    std::set<std::uint64_t> named;
-    for (const auto& block : program_.blocks) {
-      for (const Prim& p : block) {
-        if (p.kind == P::kObservable || p.kind == P::kObservablePauli) named.insert(p.a);
-      }
-    }
-    const std::vector<std::uint64_t> list(named.begin(), named.end());
-    print_model(root_, list, program_.tags, sink);
+    print_model(root_, program_.tags, sink);
   }
 
   void noise(const Prim& p, const SensitivityWalk& walk) override {
@@ -63,22 +58,29 @@ class Analyzer : public SensitivityVisitor {
     const auto list = program_.list(p);
     switch (p.kind) {
       case P::kPauli1: {
+        const bool z_first = kind_of(p) == StabKind::kDepolarize1;
         Branches branches;
         branches.given = {0, probability[0], probability[2], probability[1]};
+        if (z_first) std::swap(branches.given[1], branches.given[2]);
         make_independent(p, branches);
-        for (std::uint32_t q : list) channel(p, branches, {&walk.x(q), &walk.z(q)});
+        for (std::uint32_t q : list) {
+          const SymptomSet *x = &walk.x(q), *z = &walk.z(q);
+          channel(p, branches, z_first ? BranchSets{z, x} : BranchSets{x, z});
+        }
         break;
       }
       case P::kPauli2: {
+        const bool uniform = kind_of(p) == StabKind::kDepolarize2;
         Branches branches;
         branches.size = 16;
         static constexpr std::size_t kIndex[4] = {0, 1, 3, 2};
         for (std::size_t k = 1; k < 16; ++k)
-          branches.given[kIndex[k >> 2] + 4 * kIndex[k & 3]] = probability[k - 1];
+          branches.given[4 * kIndex[k >> 2] + kIndex[k & 3]] = probability[k - 1];
         make_independent(p, branches);
         for (std::size_t i = 0; i < list.size(); i += 2) {
-          channel(p, branches,
-                  {&walk.x(list[i]), &walk.z(list[i]), &walk.x(list[i + 1]), &walk.z(list[i + 1])});
+          const SymptomSet *x0 = &walk.x(list[i]), *z0 = &walk.z(list[i]),
+                           *x1 = &walk.x(list[i + 1]), *z1 = &walk.z(list[i + 1]);
+          channel(p, branches, uniform ? BranchSets{z0, x0, z1, x1} : BranchSets{x1, z1, x0, z0});
         }
         break;
       }
@@ -91,12 +93,12 @@ class Analyzer : public SensitivityVisitor {
         break;
       case P::kHerald: {
         Branches branches;
-        branches.size = 8;  // bit 0: the record
-        branches.given = {0, probability[0], 0, probability[1],
-                          0, probability[3], 0, probability[2]};
+        branches.size = 8;
+        branches.given = {
+            0, 0, 0, 0, probability[0], probability[3], probability[1], probability[2]};
         branches.exact = one_branch(branches);
         for (std::uint32_t k = 0; k < p.count; ++k)
-          channel(p, branches, {&walk.record(p.count - k), &walk.x(list[k]), &walk.z(list[k])});
+          channel(p, branches, {&walk.z(list[k]), &walk.x(list[k]), &walk.record(p.count - k)});
         break;
       }
       default:
@@ -119,7 +121,6 @@ class Analyzer : public SensitivityVisitor {
     note(p, DemKind::kDetector, p.b, DemTarget{DemTarget::Kind::kDetector, walk.num_detectors()});
   }
   void observable(const Prim& p) override {
-    if (tag_of(p) == 0) return;  // the errors tell
     note(p, DemKind::kLogicalObservable, 0, DemTarget{DemTarget::Kind::kObservable, p.a});
   }
   void shift(const Prim& p) override { note(p, DemKind::kShiftDetectors, p.b, {}); }
@@ -130,31 +131,35 @@ class Analyzer : public SensitivityVisitor {
     ModelNodes* const outer = nodes_;
     std::vector<Iteration> walked;
     LoopPeriod finder;
-    for (std::uint64_t k = 0; k < iterations;) {
-      const std::uint64_t left = iterations - k, period = finder.find(walk, p.a, k, chain_hash());
-      const std::uint64_t times = period ? 1 + left / period : 1;
-      if (times > 1) {
+    std::optional<FoldPlace> place;  // once the period is known
+    bool folded = false;
+    for (std::uint64_t k = 0; k < iterations; ++k) {
+      if (!folded && !place) {
+        if (const std::uint64_t period = finder.find(walk, p.a, k, chain_hash()))
+          place = fold_place(k - period, period);
+      }
+      if (!folded && place && k == place->iterations && iterations - k >= place->period) {
+        const std::uint64_t times = 1 + (iterations - k) / place->period;
         ModelNodes last;
-        const auto first = walked.end() - static_cast<std::ptrdiff_t>(period);
+        const auto first = walked.end() - static_cast<std::ptrdiff_t>(place->period);
         for (auto it = first; it != walked.end(); ++it) append(last, std::move(it->nodes));
         const std::uint64_t detectors = first->detectors - walk.num_detectors(),
                             records = first->records - walk.num_records();
         for (auto it = walked.begin(); it != first; ++it) append(*outer, std::move(it->nodes));
-        outer->push_back(make_loop(std::move(last), times, first->detectors, detectors));
+        outer->push_back(make_loop(std::move(last), times, detectors));
         outer->back()->tag = program_.tags[tag_of(p)];
         walk.shift_detectors(p.a, (times - 1) * detectors, (times - 1) * records);
         shift_chain((times - 1) * detectors);
-        k += (times - 1) * period;
         walked.clear();
-        finder.clear();
-        continue;
+        folded = true;
+        k += (times - 1) * place->period;
+        if (k == iterations) break;
       }
-      if (finder.gave_up()) throw_no_period(program_, p, k);
+      if (!folded && finder.gave_up()) throw_no_period(program_, p, k);
       walked.push_back({{}, walk.num_detectors(), walk.num_records()});
       nodes_ = &walked.back().nodes;
       open();
       walk.block(p.a);
-      ++k;
     }
     for (Iteration& iteration : walked) append(*outer, std::move(iteration.nodes));
     nodes_ = outer;
@@ -294,6 +299,21 @@ class Analyzer : public SensitivityVisitor {
     }
   }
 
+  // Where a loop is folded whose state repeats with `period` from iteration `first` on: after so
+  // many iterations, of which the last are the loop's body. That is where two walks through the
+  // states meet of which one takes two steps for each of the other and which are compared after
+  // every step, so that the text has the loops of the `stim` package.
+  struct FoldPlace {
+    std::uint64_t iterations, period;
+  };
+  static FoldPlace fold_place(std::uint64_t first, std::uint64_t period) {
+    for (std::uint64_t slow = first;; ++slow) {
+      for (std::uint64_t fast = std::max<std::uint64_t>(2 * slow, 1); fast <= 2 * slow + 2;
+           ++fast) {
+        if ((fast - slow) % period == 0) return {fast, fast - slow};
+      }
+    }
+  }
   // One iteration of a loop, and where it ended.
   struct Iteration {
     ModelNodes nodes;

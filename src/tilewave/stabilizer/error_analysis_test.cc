@@ -55,11 +55,11 @@ TEST(Split, a_channel_is_split_into_its_own_branches) {
   for (const auto& [noise, want] : std::vector<std::pair<std::string, std::string>>{
            {"DEPOLARIZE1(0.1) 0",
             "error(0.034525331874368625) D0\nerror(0.034525331874368625) D1\n"
-            "error(0.034525331874368625) D0 ^ D1\n"},
+            "error(0.034525331874368625) D1 ^ D0\n"},
            {"Y_ERROR(0.125) 0", "error(0.125) D0 D1\n"},
            {"E(0.125) Y0", "error(0.125) D0 D1\n"},
            {"PAULI_CHANNEL_1(0, 0.125, 0) 0", "error(0.125) D0 ^ D1\n"},
-           {"HERALDED_PAULI_CHANNEL_1(0, 0, 0.125, 0) 0", "error(0.125) D0 ^ D1\n"},
+           {"HERALDED_PAULI_CHANNEL_1(0, 0, 0.125, 0) 0", "error(0.125) D1 ^ D0\n"},
            {"Y_ERROR(0.25) 0\nPAULI_CHANNEL_1(0, 0.125, 0) 0",
             "error(0.25) D0 D1\nerror(0.125) D0 ^ D1\n"}}) {
     EXPECT_EQ(model(before + noise + behind, splitting()), want) << noise;
@@ -80,27 +80,33 @@ TEST(Split, parts_are_found_at_any_depth_and_whatever_the_numbering) {
            {4, 0, {"X0 X1 X2 X3", "X0 X2", "X0 X1", "X1 X3"}, "D0 D2 ^ D1 D3"},
            {4, 0, {"X0 X1 X2 X3", "X2 X3"}, "D2 D3 ^ D0 D1"},
            {6, 0, {"X0 X1 X2 X3 X4 X5", "X0 X2", "X4", "X5"}, "D0 D2 ^ D4 ^ D5 ^ D1 D3"},
-           // a first pair that leads nowhere
-           {6, 0, {"X0 X1 X2 X3 X4 X5", "X0 X1", "X0 X2", "X1 X3"}, "D0 D2 ^ D1 D3 ^ D4 D5"},
+           // a first pair that leads nowhere, where all parts are known
+           {4, 0, {"X0 X1 X2 X3", "X0 X1", "X0 X2", "X1 X3"}, "D0 D2 ^ D1 D3"},
+           // what is left is behind the known pairs, then the known single ones
+           {6, 0, {"X0 X1 X2 X3 X4 X5", "X0", "X4", "X3 X5"}, "D3 D5 ^ D0 ^ D4 ^ D1 D2"},
            // nine parts
            {9,
             0,
             {"X0 X1 X2 X3 X4 X5 X6 X7 X8", "X0", "X1", "X2", "X3", "X4", "X5", "X6", "X7"},
             "D0 ^ D1 ^ D2 ^ D3 ^ D4 ^ D5 ^ D6 ^ D7 ^ D8"},
-           // of parts that differ in observables, those that add up
+           // of parts that differ in observables the last
            {4, 1, {"X0 X1 X2 X3 X4", "X0 X1", "X0 X1 X4", "X2 X3"}, "D0 D1 L0 ^ D2 D3"},
-           {4, 1, {"X0 X1 X2 X3", "X0 X1", "X0 X1 X4", "X2 X3"}, "D0 D1 ^ D2 D3"},
-           // what is left takes the observables, or the last part
+           {4, 1, {"X0 X1 X2 X3", "X0 X1", "X0 X1 X4", "X2 X3"}, "D0 D1 L0 ^ D2 D3 ^ L0"},
+           // detectors that are left take the observables; these alone are a part of their own
            {4, 1, {"X0 X1 X2", "X0 X1 X4"}, "D0 D1 L0 ^ D2 L0"},
-           {4, 1, {"X0 X1 X2 X4", "X0 X1", "X2"}, "D0 D1 ^ D2 L0"}}) {
+           {4, 1, {"X0 X1 X2 X4", "X0 X1", "X2"}, "D0 D1 ^ D2 ^ L0"},
+           {3, 1, {"X0 X1 X2", "X0 X3", "X1 X3", "X2 X3", "X3"}, "D0 L0 ^ D1 L0 ^ D2 L0 ^ L0"},
+           {3, 1, {"X0 X1 X2", "X0 X3", "X1 X3", "X2 X3"}, "D0 L0 ^ D1 L0 ^ D2 L0 ^ L0"}}) {
     const std::string text = model(errors_on(c.detectors, c.observables, c.errors), splitting());
     EXPECT_TRUE(has(text, "error(0.125) " + std::string(c.split) + "\n"));
   }
 }
 
 TEST(Split, what_has_no_parts_is_refused_or_kept) {
-  const std::vector<std::string> kCases[] = {
-      {"X0 X1 X2"}, {"X0 X1 X2 X3", "X0"}, {"X0 X1 X2 X3 X4 X5", "X0 X2"}};
+  const std::vector<std::string> kCases[] = {{"X0 X1 X2"},
+                                             {"X0 X1 X2 X3", "X0"},
+                                             {"X0 X1 X2 X3 X4 X5", "X0 X2"},
+                                             {"X0 X1 X2 X3 X4 X5", "X0 X1", "X0 X2", "X1 X3"}};
   for (const auto& errors : kCases) {
     const std::string circuit = errors_on(6, 0, errors);
     EXPECT_TRUE(has(refusal(circuit, splitting()), "cannot be split"));
@@ -114,7 +120,10 @@ TEST(Split, what_has_no_parts_is_refused_or_kept) {
   known.block_remnant_edges = true;
   EXPECT_TRUE(has(refusal(errors_on(4, 0, {"X0 X1 X2 X3", "X0 X1"}), known), "cannot be split"));
   EXPECT_EQ(model(errors_on(4, 0, {"X0 X1 X2 X3", "X0 X1", "X2 X3"}), known),
-            "error(0.125) D0 D1\nerror(0.125) D2 D3\nerror(0.125) D0 D1 ^ D2 D3\n");
+            "error(0.125) D0 D1\nerror(0.125) D0 D1 ^ D2 D3\nerror(0.125) D2 D3\n");
+  // Observables alone are no part that is known, be they an error or not.
+  EXPECT_TRUE(has(refusal(errors_on(3, 1, {"X0 X1 X2 X3", "X0", "X1", "X2", "X3"}), known),
+                  "cannot be split"));
   // Many detectors without parts: an answer, not a search without end.
   std::string many = "X0";
   std::vector<std::string> pairs(1);
@@ -142,16 +151,128 @@ TEST(Split, errors_that_cancel_are_no_errors) {
     for (int k = 0; k < 2; ++k) circuit = "E(1) " + std::string(pair) + "\n" + circuit;
   }
   EXPECT_EQ(model(circuit, splitting()),
-            "error(0.125) D0 D2\nerror(0.125) D1 D3\nerror(0.125) D0 D2 ^ D1 D3\n");
+            "error(0.125) D0 D2\nerror(0.125) D0 D2 ^ D1 D3\nerror(0.125) D1 D3\n");
   circuit = errors_on(3, 0, {"X0 X1 X2"});
   EXPECT_TRUE(has(refusal("E(1) X0 X1\nE(1) X0 X1\nE(1) X2\nE(1) X2\n" + circuit, splitting()),
                   "cannot be split"));
 }
 
-// Lines of single parts come first: the observables of an edge are those of its first line.
-TEST(Split, lines_of_several_parts_come_last) {
-  EXPECT_EQ(model(errors_on(3, 1, {"X0 X1 X2 X3", "X0 X1", "X2"}), splitting()),
-            "error(0.125) D0 D1\nerror(0.125) D2\nerror(0.125) D0 D1 ^ D2 L0\n");
+// Detectors before observables before the end of a part, whatever the number of parts.
+TEST(Split, lines_are_in_the_order_of_their_targets) {
+  EXPECT_EQ(model(errors_on(3, 1, {"X0 X1 X2 X3", "X0 X1", "X2", "X0 X1 X3"}), splitting()),
+            "error(0.125) D0 D1\nerror(0.125) D0 D1 L0\nerror(0.125) D0 D1 L0 ^ D2\n"
+            "error(0.125) D2\n");
+  EXPECT_EQ(model("E[b](0.125) X0\nE[a](0.25) X0\nE(0.5) X0\nM 0\nOBSERVABLE_INCLUDE(0) rec[-1]\n"),
+            "error(0.5) L0\nerror[a](0.25) L0\nerror[b](0.125) L0\n");
+}
+
+// The order of parts is that of the branches, which channels count in their own ways.
+TEST(Split, parts_of_a_channel_are_in_the_order_of_its_branches) {
+  std::string first = "PAULI_CHANNEL_2(0";
+  for (int k = 2; k <= 15; ++k) first += k == 10 ? ", 0.125" : ", 0";  // YY
+  first += ") 0 1";
+  const std::pair<std::string, std::string> cases[] = {
+      {first, "D2 ^ D3 ^ D0 ^ D1"},
+      {"DEPOLARIZE2(0.125) 0 1", "D1 ^ D0 ^ D3 ^ D2"},
+      {"PAULI_CHANNEL_1(0, 0.125, 0) 0", "D0 ^ D1"},
+      {"DEPOLARIZE1(0.125) 0", "D1 ^ D0"},
+      {"HERALDED_PAULI_CHANNEL_1(0, 0, 0.125, 0) 0\nDETECTOR rec[-1]", "D2 ^ D1 ^ D0"}};
+  for (const auto& [noise, want] : cases) {
+    // Bell pairs: an X of qubit 0 flips ZZ, its Z flips XX, then those of qubit 1.
+    const std::string text = model("H 0 1\nCX 0 2 1 3\n" + noise +
+                                       "\nMPP Z0*Z2 X0*X2 Z1*Z3 X1*X3\nDETECTOR rec[-4]\n"
+                                       "DETECTOR rec[-3]\nDETECTOR rec[-2]\nDETECTOR rec[-1]\n",
+                                   splitting());
+    EXPECT_TRUE(has(text, ") " + want + "\n")) << noise << "\n" << text;
+  }
+}
+
+// What the branches of a channel are split into flips the observables that they flip: the split of
+// stim 1.16 by detectors alone would make one error of both.
+TEST(Split, branches_that_differ_in_observables_stay_apart) {
+  const std::string text = model(
+      "H 0 1\nCX 0 2 1 3\nDEPOLARIZE2(0.125) 0 1\n"
+      "MPP Z0*Z2 Z1*Z3 X1*X3\nDETECTOR rec[-3]\nDETECTOR rec[-2]\n"
+      "DETECTOR rec[-3]\nOBSERVABLE_INCLUDE(0) rec[-1]\n",
+      splitting());
+  EXPECT_TRUE(has(text, "D0 D2 ^ D1\n"));
+  EXPECT_TRUE(has(text, "D0 D2 ^ D1 L0\n"));
+}
+
+// Every OBSERVABLE_INCLUDE that no error before it in the text tells of, at its place.
+TEST(Notes, observables_are_declared_where_they_stand) {
+  const std::tuple<const char*, bool, const char*> cases[] = {
+      {"OBSERVABLE_INCLUDE(0)\nDETECTOR\n", false, "logical_observable L0\ndetector D0\n"},
+      {"DETECTOR\nOBSERVABLE_INCLUDE(1)\nDETECTOR\nOBSERVABLE_INCLUDE(1)\n", false,
+       "detector D0\nlogical_observable L1\ndetector D1\nlogical_observable L1\n"},
+      {"OBSERVABLE_INCLUDE(2)\nM(0.125) 0\nOBSERVABLE_INCLUDE(2) rec[-1]\nSHIFT_COORDS(1)\n"
+       "OBSERVABLE_INCLUDE(3) X1\nOBSERVABLE_INCLUDE(3) X1\nOBSERVABLE_INCLUDE[a](2)\n",
+       false,
+       "error(0.125) L2\nshift_detectors(1) 0\nlogical_observable L3\nlogical_observable L3\n"
+       "logical_observable[a] L2\n"},
+      {"M(0.125) 0\nOBSERVABLE_INCLUDE(0) rec[-1]\nREPEAT 5 {\nMR(0.25) 1\nDETECTOR rec[-1]\n"
+       "OBSERVABLE_INCLUDE(0)\n}\n",
+       true,
+       "error(0.125) L0\nrepeat 4 {\n    error(0.25) D0\n    shift_detectors 1\n}\n"
+       "error(0.25) D0\n"},
+      {"REPEAT 5 {\nMR(0.25) 1\nDETECTOR rec[-1]\nOBSERVABLE_INCLUDE(0)\n}\nM(0.125) 0\n"
+       "OBSERVABLE_INCLUDE(0) rec[-1]\n",
+       true,
+       "repeat 4 {\n    error(0.25) D0\n    logical_observable L0\n    shift_detectors 1\n}\n"
+       "error(0.25) D0\nerror(0.125) L0\n"}};
+  for (const auto& [circuit, folded, want] : cases)
+    EXPECT_EQ(model(circuit, folded ? folding() : AnalysisOptions{}), want) << circuit;
+}
+
+// The loops of stim 1.16: (period of the state, iterations until it is in it) of the circuit, then
+// the iterations before, the loop and those behind.
+TEST(Fold, where_stim_does) {
+  const struct {
+    int period, lookback, iterations;
+    const char* want;
+  } cases[] = {{1, 0, 3, "0 + 2 x 1 + 1"},
+               {1, 1, 5, "5"},
+               {1, 1, 6, "0 + 2 x 2 + 2"},
+               {1, 1, 7, "1 + 2 x 2 + 2"},
+               {1, 2, 20, "2 + 5 x 3 + 3"},
+               {2, 0, 12, "1 + 5 x 2 + 1"},
+               {2, 2, 40, "1 + 9 x 4 + 3"},
+               {3, 0, 40, "0 + 13 x 3 + 1"},
+               {3, 3, 20, "4 + 2 x 6 + 4"},
+               {4, 0, 12, "2 + 2 x 4 + 2"},
+               {4, 5, 20, "20"},
+               {4, 5, 40, "2 + 4 x 8 + 6"}};
+  for (const auto& c : cases) {
+    std::string body = "MR(0.25) 0\nDETECTOR rec[-1]", before, behind;
+    if (c.lookback > 0) body += " rec[-" + std::to_string(c.lookback + 1) + "]";
+    for (int k = 0; k < c.lookback; ++k) before += "MR 0\n";
+    if (c.period > 1) {
+      body += "\nSWAP";
+      for (int q = 10; q + 1 < 10 + c.period; ++q)
+        body += " " + std::to_string(q) + " " + std::to_string(q + 1);
+      body += "\nX_ERROR(0.125) 10";
+      behind = "M 10\nOBSERVABLE_INCLUDE(0) rec[-1]\n";
+    }
+    const std::string text =
+        model(before + "REPEAT " + std::to_string(c.iterations) + " {\n" + body + "\n}\n" + behind,
+              folding());
+    const auto iterations = [](const std::vector<circuit::DemInstruction>& ops, std::size_t from,
+                               std::size_t to) {
+      std::size_t count = 0;
+      for (std::size_t k = from; k < to; ++k)
+        count += ops[k].kind == circuit::DemKind::kError && ops[k].args[0] == 0.25;
+      return std::to_string(count);
+    };
+    const auto ops = language::parse_dem(text).instructions;
+    std::string got = iterations(ops, 0, ops.size());
+    for (std::size_t k = 0; k < ops.size(); ++k) {
+      if (ops[k].kind != circuit::DemKind::kRepeat) continue;
+      got = iterations(ops, 0, k) + " + " + std::to_string(ops[k].count) + " x " +
+            iterations(ops[k].body, 0, ops[k].body.size()) + " + " +
+            iterations(ops, k + 1, ops.size());
+    }
+    EXPECT_EQ(got, c.want) << c.period << " " << c.lookback << " " << c.iterations << "\n" << text;
+  }
 }
 
 TEST(Fold, after_any_period) {
@@ -165,11 +286,15 @@ TEST(Fold, after_any_period) {
                   (period > 1 ? swaps : "H 9") + "\n}\nM 0\nOBSERVABLE_INCLUDE(0) rec[-1]\n",
               folding());
     // The error happens to qubit 0 in every iteration, and is there at the end in one of a period.
+    // A line may stand for several of these errors.
+    const auto errors_of = [](const circuit::DemInstruction& line) {
+      return static_cast<std::uint64_t>(
+          std::lround(std::log(1 - 2 * line.args[0]) / std::log(0.75)));
+    };
     std::uint64_t errors = 0;
     for (const auto& op : language::parse_dem(text).instructions) {
-      if (op.kind == circuit::DemKind::kError) ++errors;
-      if (op.kind == circuit::DemKind::kRepeat)
-        errors += op.count * static_cast<std::uint64_t>(op.body.size());
+      if (op.kind == circuit::DemKind::kError) errors += errors_of(op);
+      for (const auto& line : op.body) errors += op.count * errors_of(line);
     }
     const auto n = static_cast<std::uint64_t>(period);
     EXPECT_TRUE(errors == count / n || errors == count / n + 1) << period << "\n" << text;
@@ -359,6 +484,19 @@ TEST(Channels, in_error_models) {
       has(refusal(before + "DEPOLARIZE1(0.8)" + behind, o), "<circuit>:3: DEPOLARIZE1 mixes"));
 }
 
+// As in Stim: the herald of an inverted target says what that of a plain one says.
+TEST(Channels, an_inverted_herald_is_the_same) {
+  const std::string behind = " 0\nM 0\nDETECTOR rec[-2]\nDETECTOR rec[-1]\n";
+  for (std::string noise :
+       {"HERALDED_ERASE(0.25)", "HERALDED_PAULI_CHANNEL_1(0.125, 0.25, 0, 0)"}) {
+    std::string inverted = behind;
+    inverted.insert(1, "!");
+    const std::string want = model(noise + behind, splitting());
+    EXPECT_TRUE(has(want, "D1"));
+    EXPECT_EQ(model(noise + inverted, splitting()), want);
+  }
+}
+
 TEST(Tags, reach_the_model) {
   EXPECT_EQ(model("X_ERROR[a](0.125) 0\nX_ERROR[b](0.125) 0\nX_ERROR(0.125) 0\nM[m](0.25) 0\n"
                   "DETECTOR[d](1, 2) rec[-1]\nDETECTOR[e] rec[-1]\nSHIFT_COORDS[s](1)\n"
@@ -366,8 +504,8 @@ TEST(Tags, reach_the_model) {
                   "OBSERVABLE_INCLUDE(5)\nOBSERVABLE_INCLUDE[z](6)\nTICK[q]\n"),
             "error(0.125) D0 D1 L0 L3\nerror[a](0.125) D0 D1 L0 L3\nerror[b](0.125) D0 D1 L0 L3\n"
             "error[m](0.25) D0 D1 L0 L3\ndetector[d](1, 2) D0\ndetector[e] D1\n"
-            "shift_detectors[s](1) 0\nlogical_observable[o] L0\nlogical_observable[z] L6\n"
-            "logical_observable L5\n");
+            "shift_detectors[s](1) 0\nlogical_observable[o] L0\nlogical_observable L5\n"
+            "logical_observable[z] L6\n");
   AnalysisOptions o = splitting();
   o.allow_gauge_detectors = true;
   EXPECT_EQ(model("R[r] 0\nH 0\nM 0\nDETECTOR rec[-1]\nDETECTOR rec[-1]\nE[c](0.125) X1\n"

@@ -1,6 +1,7 @@
 #include "tilewave/stabilizer/model_tree.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "tilewave/base/error.h"
@@ -39,10 +40,7 @@ void shift(ModelNode& node, std::uint64_t by) {
       if (t.kind == DemTarget::Kind::kDetector) t.index -= by;
     }
   }
-  for (auto& child : node.body) {
-    child->start -= by;
-    shift(*child, by);
-  }
+  for (auto& child : node.body) shift(*child, by);
 }
 
 void append(ModelNodes& nodes, ModelNodes more) {
@@ -56,15 +54,12 @@ void append(ModelNodes& nodes, ModelNodes more) {
   nodes.insert(nodes.end(), std::make_move_iterator(from), std::make_move_iterator(more.end()));
 }
 
-std::unique_ptr<ModelNode> make_loop(ModelNodes last, std::uint64_t times, std::uint64_t end,
-                                     std::uint64_t stride) {
+std::unique_ptr<ModelNode> make_loop(ModelNodes last, std::uint64_t times, std::uint64_t stride) {
   auto loop = std::make_unique<ModelNode>();
   loop->body = std::move(last);
   loop->repeat = times;
   loop->stride = stride;
-  const std::uint64_t down = (times - 1) * stride;
-  loop->start = end - stride - down;
-  shift(*loop, down);
+  shift(*loop, (times - 1) * stride);
   return loop;
 }
 
@@ -86,31 +81,50 @@ std::uint64_t widest_error(const ModelNodes& nodes) {
   return widest;
 }
 
-// Collects the parts known. Those of a loop are there in every period; errors look for them near
-// the first period, whose numbers the loop has, and near the last, which errors behind it may use.
+// Collects the parts known: those of a stretch, where an error of it looks first, and all, for what
+// these do not split. Those of a loop are there in every period; errors look for them near the first period, whose numbers the
+// loop has, and near the last, which errors behind it may use.
 class Splitter {
  public:
-  explicit Splitter(const SplitOptions& options) : options_(options) {}
+  Splitter(ModelNodes& nodes, const SplitOptions& options) : nodes_(nodes), options_(options) {}
 
-  void run(ModelNodes& nodes) {
-    collect(nodes);
-    for (const auto& [part, shift] : in_loops_) known_.add(part, shift);
-    split(nodes);
+  // Parts are those of the model as it was: errors are replaced when all splits are known.
+  void run() {
+    split(nodes_);
+    for (const Split& s : splits_) {
+      const ErrorTable::Error& e = (*s.errors)[s.number];
+      s.errors->add(e.probability, hash_of_parts(s.list), e.tag, [&] { return s.list; });
+      s.errors->remove(s.number);
+    }
   }
 
  private:
-  struct LoopPart {
-    std::span<const Symptom> part;
+  struct LoopList {
+    std::span<const Symptom> list;
     std::int64_t shift;  // down
   };
+  struct Split {
+    ErrorTable* errors;
+    std::size_t number;
+    std::vector<Symptom> list;
+  };
+
+  // Those of the whole model.
+  const KnownParts& everywhere() {
+    if (!everywhere_) {
+      everywhere_.emplace();
+      const bool one_stretch = nodes_.size() == 1 && nodes_[0]->body.empty();
+      if (!one_stretch) collect(nodes_);
+      for (const auto& [list, shift] : in_loops_) everywhere_->add(list, shift);
+    }
+    return *everywhere_;
+  }
 
   void collect(const ModelNodes& nodes) {
     for (const auto& node : nodes) {
       node->errors.each([&](const ErrorTable::Error& e) {
-        for_each_part(e.list(), [&](std::span<const Symptom> part) {
-          known_.add(part);
-          if (depth_ > 0 && count_detectors(part) <= 2) in_loops_.push_back({part, 0});
-        });
+        everywhere_->add(e.list());
+        if (depth_ > 0) in_loops_.push_back({e.list(), 0});
       });
       if (is_stretch(*node)) continue;
       const std::size_t first = in_loops_.size();
@@ -120,7 +134,7 @@ class Splitter {
       copy_periods(*node, first);
     }
   }
-  // The parts from `first` on in neighbouring periods of the first and the last one.
+  // The lists from `first` on in neighbouring periods of the first and the last one.
   void copy_periods(const ModelNode& loop, std::size_t first) {
     if (loop.stride == 0) return;
     constexpr std::uint64_t kFarthest = 64;
@@ -137,7 +151,7 @@ class Splitter {
     for (std::int64_t k : periods) {
       for (std::size_t i = first; i < end; ++i) {
         in_loops_.push_back(
-            {in_loops_[i].part, in_loops_[i].shift - k * static_cast<std::int64_t>(loop.stride)});
+            {in_loops_[i].list, in_loops_[i].shift - k * static_cast<std::int64_t>(loop.stride)});
       }
     }
   }
@@ -148,28 +162,42 @@ class Splitter {
       split(node->body);
     }
   }
+  static bool to_split(const ErrorTable::Error& e) {
+    const auto set = e.list();
+    return count_detectors(set) > 2 && std::find(set.begin(), set.end(), kNextPart) == set.end();
+  }
+  std::vector<Symptom> split(std::span<const Symptom> set, const KnownParts& known) const {
+    std::vector<Symptom> list = known.split(set);
+    if (list.empty() && !options_.only_known) list = known.split_off(set);
+    return list;
+  }
   void split(ErrorTable& errors) {
-    const std::size_t size = errors.size();
-    for (std::size_t k = 0; k < size; ++k) {
+    bool any = false;
+    errors.each([&](const ErrorTable::Error& e) { any = any || to_split(e); });
+    if (!any) return;
+    KnownParts here;
+    errors.each([&](const ErrorTable::Error& e) { here.add(e.list()); });
+    for (std::size_t k = 0; k < errors.size(); ++k) {
       const ErrorTable::Error& e = errors[k];
+      if (e.probability == 0 || !to_split(e)) continue;
       const auto set = e.list();
-      if (count_detectors(set) <= 2 || e.probability == 0) continue;
-      if (std::find(set.begin(), set.end(), kNextPart) != set.end()) continue;
-      const std::vector<Symptom> list = known_.split(set, !options_.only_known);
+      std::vector<Symptom> list = split(set, here);
+      if (list.empty()) list = split(set, everywhere());
       if (list.empty()) {
         if (options_.keep_failures) continue;
         fail(ExitCode::kInput,
              "an error cannot be split into parts that flip at most two detectors: ",
              names_of({set.begin(), set.end()}), ": use --ignore_decomposition_failures");
       }
-      errors.add(e.probability, hash_of_parts(list), e.tag, [&] { return list; });
-      errors.remove(k);
+      splits_.push_back({&errors, k, std::move(list)});
     }
   }
 
+  ModelNodes& nodes_;
   const SplitOptions& options_;
-  KnownParts known_;
-  std::vector<LoopPart> in_loops_;
+  std::vector<Split> splits_;
+  std::optional<KnownParts> everywhere_;  // once needed
+  std::vector<LoopList> in_loops_;
   int depth_ = 0;
 };
 
@@ -177,42 +205,31 @@ class Printer {
  public:
   Printer(std::span<const std::string> tags, circuit::DemSink& sink) : tags_(tags), sink_(sink) {}
 
-  void run(const ModelNodes& nodes, std::span<const std::uint64_t> named) {
+  void run(const ModelNodes& nodes) {
     std::uint64_t offset = 0;
     print(nodes, offset);
-    for (std::uint64_t k : named) {
-      if (seen_observables_.size() <= k || !seen_observables_[k]) {
-        sink_.instruction(
-            {DemKind::kLogicalObservable, {}, {{DemTarget::Kind::kObservable, k}}, 0, {}, {}});
-      }
-    }
   }
 
  private:
-  // The errors of a table in the order of their lists, then of their tags. Those of several parts
-  // come last: PyMatching takes the observables of an edge from the first line that has it, and a
-  // part may have gained observables that are not its own.
-  static std::vector<const ErrorTable::Error*> in_order(const ErrorTable& errors) {
+  // The errors of a table in the order of their lists, then of their tags.
+  std::vector<const ErrorTable::Error*> in_order(const ErrorTable& errors) const {
     struct Key {
       Symptom first, second;  // most lists differ in these
       const ErrorTable::Error* error;
-      bool is_split;
     };
     std::vector<Key> keys;
     keys.reserve(errors.size());
     errors.each([&](const ErrorTable::Error& e) {
       const auto list = e.list();
-      keys.push_back({list[0], list.size() > 1 ? list[1] : 0, &e,
-                      std::find(list.begin(), list.end(), kNextPart) != list.end()});
+      keys.push_back({list[0], list.size() > 1 ? list[1] : 0, &e});
     });
-    std::sort(keys.begin(), keys.end(), [](const Key& a, const Key& b) {
-      if (a.is_split != b.is_split) return b.is_split;
+    std::sort(keys.begin(), keys.end(), [&](const Key& a, const Key& b) {
       if (a.first != b.first) return a.first < b.first;
       if (a.second != b.second) return a.second < b.second;
       const auto x = a.error->list(), y = b.error->list();
       if (!std::equal(x.begin(), x.end(), y.begin(), y.end()))
         return std::lexicographical_compare(x.begin(), x.end(), y.begin(), y.end());
-      return a.error->tag < b.error->tag;
+      return tags_[a.error->tag] < tags_[b.error->tag];
     });
     std::vector<const ErrorTable::Error*> out;
     out.reserve(keys.size());
@@ -221,8 +238,11 @@ class Printer {
   }
 
   void see_observable(std::uint64_t k) {
-    if (seen_observables_.size() <= k) seen_observables_.resize(k + 1);
-    seen_observables_[k] = true;
+    if (flipped_observables_.size() <= k) flipped_observables_.resize(k + 1);
+    flipped_observables_[k] = true;
+  }
+  bool is_flipped_observable(std::uint64_t k) const {
+    return k < flipped_observables_.size() && flipped_observables_[k];
   }
 
   // Whether one of the errors printed so far flips a detector.
@@ -262,9 +282,10 @@ class Printer {
       sink_.instruction(d);
     }
     printed_.push_back(&node.errors);
-    // Everything that can flip this node's detectors happens before or in it and is in the lists
-    // already, except inside loops, where an earlier iteration stands for later ones: those are
-    // declared once more.
+    // What errors tell of need not be declared. Everything that can flip this node's detectors
+    // happens before or in it and is in the lists already, except inside loops, where an earlier
+    // iteration stands for later ones: those are declared once more. So are observables that only
+    // later errors flip.
     for (auto it = node.notes.rbegin(); it != node.notes.rend(); ++it) {
       DemInstruction note = *it;
       if (note.kind == DemKind::kDetector) {
@@ -272,7 +293,7 @@ class Printer {
         if (note.args.empty() && note.tag.empty() && is_flipped(index)) continue;
         note.targets[0].index -= offset;
       } else if (note.kind == DemKind::kLogicalObservable) {
-        see_observable(note.targets[0].index);
+        if (note.tag.empty() && is_flipped_observable(note.targets[0].index)) continue;
       }
       sink_.instruction(note);
     }
@@ -289,16 +310,12 @@ class Printer {
         continue;
       }
       if (is_empty(n)) continue;
-      if (n.start > offset) {
-        shift(n.start - offset);
-        offset = n.start;
-      }
       std::uint64_t inner = offset;
       sink_.open_repeat({DemKind::kRepeat, {}, {}, n.repeat, n.tag, {}});
       print(n.body, inner);
-      if (n.start + n.stride > inner) shift(n.start + n.stride - inner);
+      if (offset + n.stride > inner) shift(offset + n.stride - inner);
       sink_.close_repeat();
-      offset = n.start + n.repeat * n.stride;
+      offset += n.repeat * n.stride;
     }
   }
 
@@ -306,16 +323,18 @@ class Printer {
   circuit::DemSink& sink_;
   std::vector<const ErrorTable*> printed_;  // not yet in flipped_detectors_
   std::vector<Symptom> flipped_detectors_;  // sorted
-  std::vector<bool> seen_observables_;
+  std::vector<bool> flipped_observables_;   // by errors printed
 };
 
 }  // namespace
 
-void split_errors(ModelNodes& nodes, const SplitOptions& options) { Splitter(options).run(nodes); }
+void split_errors(ModelNodes& nodes, const SplitOptions& options) {
+  Splitter(nodes, options).run();
+}
 
-void print_model(const ModelNodes& nodes, std::span<const std::uint64_t> named,
-                 std::span<const std::string> tags, circuit::DemSink& sink) {
-  Printer(tags, sink).run(nodes, named);
+void print_model(const ModelNodes& nodes, std::span<const std::string> tags,
+                 circuit::DemSink& sink) {
+  Printer(tags, sink).run(nodes);
 }
 
 }  // namespace tilewave::stabilizer

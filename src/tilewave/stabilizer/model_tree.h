@@ -20,11 +20,11 @@ using ModelNodes = std::vector<std::unique_ptr<ModelNode>>;  // last first
 struct ModelNode {
   ErrorTable errors;  // of a stretch
   std::vector<circuit::DemInstruction>
-      notes;                            // detectors, shifts and observables; absolute numbers
-  ModelNodes body;                      // of a loop
-  std::uint64_t repeat = 1;             // periods of a loop; 1: a stretch
-  std::uint64_t stride = 0, start = 0;  // detectors of one period, and before the first
-  std::string tag;                      // of a loop
+      notes;                 // detectors, shifts and observables; absolute numbers
+  ModelNodes body;           // of a loop
+  std::uint64_t repeat = 1;  // periods of a loop; 1: a stretch
+  std::uint64_t stride = 0;  // detectors of one period
+  std::string tag;           // of a loop
 };
 
 /// Moves all detectors down.
@@ -33,10 +33,8 @@ void shift(ModelNode& node, std::uint64_t by);
 /// Puts `more` behind `nodes`; stretches that meet become one.
 void append(ModelNodes& nodes, ModelNodes more);
 
-/// A loop of `times` periods from the nodes of its last one, which ends at detector `end` and has
-/// `stride` detectors.
-std::unique_ptr<ModelNode> make_loop(ModelNodes last, std::uint64_t times, std::uint64_t end,
-                                     std::uint64_t stride);
+/// A loop of `times` periods from the nodes of its last one, which has `stride` detectors.
+std::unique_ptr<ModelNode> make_loop(ModelNodes last, std::uint64_t times, std::uint64_t stride);
 
 struct SplitOptions {
   bool keep_failures = false;  ///< errors that cannot be split stay
@@ -45,9 +43,8 @@ struct SplitOptions {
 /// Splits what flips more than two detectors. Throws Error(kInput) where there is no way to.
 void split_errors(ModelNodes& nodes, const SplitOptions& options);
 
-/// Writes the model. `named`: observables to be declared where no error flips them; `tags`: of the
-/// errors.
-void print_model(const ModelNodes& nodes, std::span<const std::uint64_t> named,
-                 std::span<const std::string> tags, circuit::DemSink& sink);
+/// Writes the model. `tags`: of the errors.
+void print_model(const ModelNodes& nodes, std::span<const std::string> tags,
+                 circuit::DemSink& sink);
 
 }  // namespace tilewave::stabilizer

@@ -142,7 +142,7 @@ void SensitivityWalk::each_of_state(std::uint32_t index, F f) {
 }
 
 SetHash SensitivityWalk::state_hash(std::uint32_t index) {
-  SetHash out = hash_at({}, std::min<std::uint64_t>(records_.size() - 1, num_records_));
+  SetHash out;
   each_of_state(index, [&](std::uint64_t place, const SymptomSet& set) {
     out = out ^ hash_at(hash_of(set, position()), place);
   });

@@ -140,7 +140,7 @@ inline SetHash hash_of(const SymptomSet& set, std::uint64_t shift = 0) {
 SetHash hash_at(const SetHash& h, std::uint64_t place);
 
 /// The branches of a channel on one or two qubits. Bit g of a branch's number selects generator g:
-/// the flips of X and of Z on the first qubit, then on the second.
+/// the flips of X and of Z of each qubit, and of a record.
 class BranchSets {
  public:
   BranchSets(std::initializer_list<const SymptomSet*> generators);

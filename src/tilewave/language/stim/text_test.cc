@@ -20,7 +20,7 @@ TEST(StimText, prints_what_it_reads) {
       "rec[-2]\nDETECTOR\n"
       "OBSERVABLE_INCLUDE(3) rec[-1] X2\nMPAD 0 1\nMXX 0 !1\n"
       "PAULI_CHANNEL_2(0.01, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.5) 0 1\nI_ERROR(0.1, 0.2) "
-      "0\n";
+      "0\nHERALDED_ERASE(0.1) !0 1\nHERALDED_PAULI_CHANNEL_1(0, 0, 0, 0.5) 2 !0\n";
   EXPECT_EQ(print_stim(parse_stim(text)), text);
 }
 
