@@ -961,6 +961,25 @@ TEST(Qasm3Values, shifts_by_more_places_than_there_are_leave_nothing) {
   EXPECT_EQ(registers_of("qubit q; int[4] a = -1; a >>= 9; bit[4] c = a;"), "1111");
 }
 
+TEST(Qasm3Values, floats_become_integers_within_one_range) {
+  const std::string measured =
+      "qubit q; x q; bit m = measure q; m = 0; float one = 1;"
+      "bit k = measure q; one = float(int(k)); k = 0;";
+  const std::string running = measured + "bit go = 1; while (go) { one = one * 1.0; go = 0; }";
+  for (const std::string& way : {std::string("qubit q; float one = 1;"), measured, running}) {
+    const std::string all =
+        registers_of(way +
+                     "uint[64] u = 1.5e19 * one; int[64] i = -9223372036854775808.0 * one;"
+                     "bit[64] c = u; bit[64] d = i;");
+    EXPECT_EQ(all.substr(0, 129), row(Bits{1} << 63, 64) + " " + row(15000000000000000000u, 64));
+    for (const char* beyond :
+         {"int[32] i = 1e19 * one;", "uint[32] u = 18446744073709551616.0 * one;",
+          "int[64] i = -9223372036854777856.0 * one;"}) {
+      EXPECT_NE(error_of(way + beyond), "no error") << way << beyond;
+    }
+  }
+}
+
 TEST(Qasm3Values, integers_of_64_bits_wrap_around_and_are_written_out) {
   const std::string measured =
       "qubit q; x q; bit m = measure q; m = 0; int one = 1;"

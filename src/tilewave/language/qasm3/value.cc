@@ -429,8 +429,11 @@ Value cast(const Value& a, Base base, int width, const ReachOf& reach) {
     if (is_real_type(base, width)) return {0, as_real(a, c)};
     if (base == Base::kBool) return {a.is_real() ? c.d != 0 : c.i != 0, 0};
     if (!a.is_real()) return {wrap(c.i, base, width), 0};
-    if (std::abs(c.d) >= 0x1p63) throw ValueError{"this number is too large for an integer"};
-    return {wrap(static_cast<std::int64_t>(c.d), base, width), 0};
+    if (!(c.d >= -0x1p63 && c.d < (base == Base::kInt ? 0x1p63 : 0x1p64)))
+      throw ValueError{"this number is too large for an integer"};
+    const auto whole = c.d < 0 ? static_cast<std::int64_t>(c.d)
+                               : static_cast<std::int64_t>(static_cast<std::uint64_t>(c.d));
+    return {wrap(whole, base, width), 0};
   };
   return fill(out, one, reach) == Outcome::kTable ? out : cast_expr(a, base, width);
 }
