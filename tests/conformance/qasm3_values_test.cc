@@ -849,6 +849,8 @@ TEST(Qasm3Values, what_a_branch_that_is_not_taken_cannot_compute_is_no_error) {
            "if (n > 9999) { array[int[8], 2] a = {1, 2}; int k = 2; r = a[k]; a[k] = 1; a[n] = 1; "
            "}",
            "if (n != 0) { r = 8 / n; r += 8 / n; end; }",
+           "if (n != 0) { float g = (f + 1e200) * (f + 1e200); if (n == 3) { g = 1.0; } f = g; }",
+           "if (n != 0) { f = 1e200; float g = f * f; while (n != 0) { g += f * f; n = 0; } }",
        }) {
     for (const int n : {5, 13}) {
       EXPECT_EQ(registers_of(zeros(n) + guarded + "bit[4] c = bit[4](uint[4](r));"),

@@ -446,6 +446,17 @@ void Memory::assign(Variable& v, const Value& value, std::uint32_t line) {
   any_dependent_ |= !v.value.is_known();
 }
 
+// The conditions under which a variable exists, for a value that may not be computed elsewhere;
+// others need none.
+std::int32_t Memory::where_declared(const Variable& v) {
+  if (!v.value.is_expr() || !may_lack_a_value(*v.value.expr)) return -1;
+  std::vector<Term> inner;
+  while (terms_.size() > std::max(v.depth, base_)) inner.push_back(pop());
+  const std::int32_t index = condition_index();
+  for (; !inner.empty(); inner.pop_back()) push(std::move(inner.back()));
+  return index;
+}
+
 // Under conditions, in the running circuit: what the variable was, then what it becomes.
 void Memory::assign_running(Variable& v, Value result, std::uint32_t line) {
   if (v.storage < 0) {
@@ -453,7 +464,7 @@ void Memory::assign_running(Variable& v, Value result, std::uint32_t line) {
   }
   if (!is_storage(v.value, static_cast<std::uint32_t>(v.storage))) {
     const Keep keep_it(*this, result);
-    store(v, v.value, line, -1);
+    store(v, v.value, line, where_declared(v));
   }
   store(v, result, line, condition_index());
 }
@@ -485,7 +496,7 @@ void Memory::enter_loop(const std::vector<std::string_view>& written, std::uint3
       if (v.storage < 0) {
         v.storage = hidden_bits(static_cast<std::size_t>(bits_of(v.value)))[0];
       }
-      store(v, v.value, line, -1);
+      store(v, v.value, line, where_declared(v));
     }
   });
 }
@@ -511,7 +522,7 @@ void Memory::close_turn(const std::vector<std::string_view>& written, std::uint3
     }
     if (v.kind == Variable::Kind::kValue &&
         !is_storage(v.value, static_cast<std::uint32_t>(v.storage))) {
-      store(v, v.value, line, -1);
+      store(v, v.value, line, where_declared(v));
     }
   });
 }

@@ -148,6 +148,7 @@ class Memory {
                    std::int32_t condition);
   void store(Variable& v, const Value& value, std::uint32_t line, std::int32_t condition);
   void keep(Value& v, std::uint32_t line, std::int32_t condition = -1);
+  std::int32_t where_declared(const Variable& v);
   void assign_running(Variable& v, Value result, std::uint32_t line);
   void materialise(Term& term, std::uint32_t line);
   bool in_a_register(std::uint32_t wire) const;
