@@ -124,7 +124,8 @@ for text, warning in (("qreg q[1]; h q;", "gate 'h' is known here without an inc
                       ('OPENQASM 3.0; include "qelib1.inc"; qubit[2] q; cx q[0], q[1];', None),
                       ("OPENQASM 3.0; qubit[2] q; cnot q[0], q[1];", None),
                       (V2 + "qreg q[1]; creg c[0]; creg d[2]; if(d==9) x q[0];", None),
-                      (V3 + "pragma foo\n@note\nqubit q; x q;", None)):
+                      (V3 + "pragma foo\n@note\nqubit q; x q;", "'pragma foo' has no effect here"),
+                      (V3 + "@note\nqubit q; x q;", None)):
     done = tilewave("run", "FILE", "--shots", "10", "--seed", "1", text=text)
     c.check(done.code == 0 and (warning in done.err and f"`{warning}" in PAGE if warning else done.err == ""),
             f"{text!r}: {done.err!r}")

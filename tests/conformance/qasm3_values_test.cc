@@ -12,6 +12,7 @@
 #include "tilewave/base/philox.h"
 #include "tilewave/base/thrown_test.h"
 #include "tilewave/language/circuit_file.h"
+#include "tilewave/language/qasm3/qasm3.h"
 #include "tilewave/simulate/simulate.h"
 
 namespace tilewave {
@@ -540,8 +541,6 @@ TEST(Qasm3Values, one_error_for_what_the_language_does_not_define) {
       {"qubit q; array[int, true] a;", "a size must be an integer"},
       {"qubit q; delay[-5ns] q;", "a time to wait cannot be negative"},
       {"qubit q; box[1ns - 2ns] { x q; }", "a time to wait cannot be negative"},
-      {"qubit q; bit[3] b = \"101\"; b = b << 5;", "a shift by 5 bits: the value has 3"},
-      {"qubit q; uint[8] b = 1; b <<= 9;", "a shift by 9 bits: the value has 8"},
       {"qubit q; int b = 1 << -1;", "a shift by a negative number of bits"},
       {"qubit q; int b = 10 ** 400;", "the result needs more than 64 bits"},
       {"qubit q; bit[4] b = 16;", "test:1:58: 16 does not fit into 4 bits, which hold 0 to 15"},
@@ -624,9 +623,9 @@ TEST(Qasm3Values, one_error_for_what_the_language_does_not_define) {
 
 TEST(Qasm3Values, inputs_are_read_in_the_type_of_their_declaration) {
   const struct {
-    const char* declaration;
-    const char* value;
-    const char* want;  // what r is, or a part of the error
+    std::string declaration;
+    std::string value;
+    std::string want;  // what r is, or a part of the error
   } cases[] = {
       {"input bit[3] v; bit[3] r = v;", "101", "101"},
       {"input bit[3] v; bit[3] r = v;", "\"011\"", "011"},
@@ -639,7 +638,11 @@ TEST(Qasm3Values, inputs_are_read_in_the_type_of_their_declaration) {
       {"input bit[3] v; bit[3] r = v;", "\"1011\"", "must have 3 bits, not '\"1011\"'"},
       {"input bit[3] v; bit[3] r = v;", "-1", "must be from 0 to 7"},
       {"input bit[3] v; bit[3] r = v;", "1.5", "must be an integer"},
-      {"input bit[65] v; bit r = 1;", "1", "more than 64 bits"},
+      {"input bit[65] v; bit r = 1;", "1", "must have 65 bits, not '1'"},
+      {"input bit[65] v; bit r = 1;", std::string(64, '0') + "2", "must be a row of 0 and 1"},
+      {"input bit[66] v; bit[66] r = v;", "\"10" + std::string(63, '0') + "1\"",
+       "10" + std::string(63, '0') + "1"},
+      {"input bit[65] v; v[0] = 1;", std::string(65, '0'), "an input cannot be assigned to"},
       {"input bit v; bit r = v;", "1", "1"},
       {"input bool v; bit r = v;", "true", "1"},
       {"input bool v; bit r = v;", "2", "must be from 0 to 1"},
@@ -803,6 +806,370 @@ TEST(Qasm3Notes, what_is_read_but_not_meant_leaves_one_note) {
   const auto result =
       simulate::simulate(language::parse_circuit(v3 + "qubit q; rx(3/5) q;", "test"), options);
   ASSERT_EQ(result.warnings.size(), 1u);
+}
+
+// What ends in the registers, first the last one declared.
+std::string registers_of(const std::string& program, const language::ProgramInputs& inputs = {}) {
+  const circuit::Circuit c = language::parse_circuit(head() + program, "test", inputs);
+  simulate::Options options;
+  options.shots = 3;
+  options.seed = 1;
+  const auto counts = simulate::simulate(c, options).counts;
+  return counts.size() == 1 ? counts.begin()->first : std::to_string(counts.size()) + " outcomes";
+}
+
+// `n` measured bits, all 0, and their number.
+std::string zeros(int n) {
+  const std::string size = std::to_string(n);
+  return "qubit q; bit[" + size + "] m; for int i in [0:" + std::to_string(n - 1) +
+         "] { m[i] = measure q; } int n = int(uint[" + size + "](m)); int r = 0; float f = 0;";
+}
+
+TEST(Qasm3Values, what_a_branch_that_is_not_taken_cannot_compute_is_no_error) {
+  for (const char* guarded : {
+           "if (n != 0) { r = 8 / n; }",
+           "if (n != 0) { r += 8 / n; r += 8 / n; }",
+           "if (n != 0) { r = 8 / n; r = r + 8 % n; }",
+           "if (n != 0) { r = 8 / n; } if (n != 0) { r = r + 8 / n; }",
+           "if (n == 0) { r = 0; } else { r = 8 / n; r = r + 8 / n; }",
+           "if (n > 0) { f = 3.0; f = f / n; f = f * f + 1.0 / n; }",
+           "if (n != 0) { int t = n; r = 8 / t; r = r + 8 / t; }",
+           "if (n > 0) { f = sqrt(n - 1.0); f = f + sqrt(n - 2.0); f = log(f) + log(n); }",
+           "if (n != 0) { if (8 / n > 2) { m = 3; r = 1; } }",
+           "if (n != 0) { r = 8 / n + r; m[0] = 1; n = 8 / n; r = 8 / n; }",
+           "if (n != 0 && 8 / n > 2) { r = 8 / n; r += 8 / n; }",
+           "if (n != 0) { rx(pi / n) q; m[1] = measure q; rx(1.0 / n) q; }",
+           "for int i in [0:2] { if (n == 0) continue; r += 8 / n; }",
+           "for int i in [0:2] { if (n == 0) break; r += 8 / (i * n); }",
+           "int i = 0; while (i < 2) { i += 1; if (n == 0) { continue; } r += 6 / n; }",
+           "if (n != 0) { array[int[8], 2] a = {8 / n, 1}; a[0] = 9 / n; r = a[1] / a[0]; }",
+           "if (n != 0) { int k = 0; r = 6 / k; r = r % k; f = 1.0 / k; f = log(k); }",
+           "int k = 0; bool b = n != 0 && 6 / k > 1; r = int(b);",
+           "for int i in [4:5] { if (n > 9999) { x q; m[i * 5] = 1; r = int(m[i * 5]); } }",
+           "if (n > 9999) { array[int[8], 2] a = {1, 2}; int k = 2; r = a[k]; a[k] = 1; a[n] = 1; "
+           "}",
+           "if (n != 0) { r = 8 / n; r += 8 / n; end; }",
+           "if (n != 0) { float g = (f + 1e200) * (f + 1e200); if (n == 3) { g = 1.0; } f = g; }",
+           "if (n != 0) { f = 1e200; float g = f * f; while (n != 0) { g += f * f; n = 0; } }",
+       }) {
+    for (const int n : {5, 13}) {
+      EXPECT_EQ(registers_of(zeros(n) + guarded + "bit[4] c = bit[4](uint[4](r));"),
+                "0000 " + std::string(static_cast<std::size_t>(n), '0'))
+          << n << " " << guarded;
+    }
+  }
+  for (const char* program : {
+           "qubit q; bit m; int r = 0; m = measure q;"
+           "for int i in [0:1] { if (!m) { continue; } r += 6 / int(m); }",
+           "def f(bit m) -> int { int r = 0; if (!m) { return r; } r += 6 / int(m);"
+           "r += 6 / int(m); return r; } qubit q; bit m = measure q; int r = f(m);",
+           "def f(int n, int t) -> float { if (n == 0) { return 0.0; } float a = float(t) / n;"
+           "a = a * 2; return a; } qubit q; bit m = measure q; float r = f(int(m), 3);",
+           "qubit q; bit m = measure q; int r; for int i in [0:1] { if (!m) { end; } r += 6 / "
+           "int(m); }",
+       }) {
+    EXPECT_EQ(registers_of(program), "0") << program;
+  }
+}
+
+TEST(Qasm3Values, what_a_branch_that_is_taken_cannot_compute_is_an_error) {
+  for (const char* failing : {
+           "if (n == 0) { r = 8 / n; r += 8 / n; }",
+           "if (n == 0) { f = 3.0; f = f / n; }",
+           "if (n == 0) { int k = 0; r = 6 / k; }",
+           "if (n == 0) { if (8 / n > 2) { m = 3; r = 1; } }",
+           "for int i in [0:1] { if (n != 0) continue; r += 8 / n; }",
+           "int k = 0; bool b = n == 0 && 6 / k > 1;",
+       }) {
+    for (const int n : {5, 13}) {
+      EXPECT_NE(error_of(zeros(n) + failing).find("divides by zero"), std::string::npos)
+          << n << " " << failing << " " << error_of(zeros(n) + failing);
+    }
+  }
+  for (const char* failing : {
+           "int k = 13; if (n == 0) { m[k] = 1; }",
+           "int k = 13; if (n == 0) { r = int(m[k]); }",
+           "qubit[2] p; for int i in [2:2] { if (n == 0) { x p[i]; } }",
+           "qubit[2] p; for int i in [1:1] { if (n == 0) { cx p[i], p[1]; } }",
+           "array[int[8], 2] a = {1, 2}; int k = 2; if (n == 0) { r = a[k]; }",
+       }) {
+    EXPECT_NE(error_of(zeros(13) + failing).find("out of range or names a qubit twice"),
+              std::string::npos)
+        << failing << " " << error_of(zeros(13) + failing);
+  }
+  // what is written out is wrong wherever it stands
+  EXPECT_NE(error_of(zeros(5) + "if (n != 0) { m[5] = 1; }").find("index 5 is out of range"),
+            std::string::npos);
+  EXPECT_NE(error_of("qubit[2] p; bit m = measure p[0]; int k = 0;"
+                     "if (m) { const int j = 1 / k; x p[j]; }")
+                .find("a constant has no value: a classical expression divides by zero"),
+            std::string::npos);
+}
+
+TEST(Qasm3Values, bits_that_end_as_zeros_are_records) {
+  EXPECT_EQ(registers_of("qubit q; h q; output bit[4] c; c = \"0000\";"), "0000");
+  EXPECT_EQ(registers_of("qubit q; h q; output bit[4] c;"), "0000");
+  EXPECT_EQ(registers_of("qubit q; h q; bit[4] c; c = \"0000\";"), "0000");
+  EXPECT_EQ(registers_of("qubit q; h q; bit[2] d; bit[3] c = 0;"), "000 00");
+  EXPECT_EQ(registers_of("qubit q; h q; bit[4] c = 5; c = 0;"), "0000");
+  for (const auto& [value, want] : {std::pair("0", "0000"), std::pair("9", "1001")}) {
+    EXPECT_EQ(registers_of("input uint[4] x; output bit[4] c; qubit q; h q; c = bit[4](x);",
+                           {{"x", value}}),
+              want);
+  }
+  // nothing is assigned: the qubits are measured
+  EXPECT_EQ(registers_of("qubit q; bit[4] c; h q; def f() -> int { return 1; } int k = f();"),
+            "2 outcomes");
+  EXPECT_EQ(registers_of("qubit[3] q; bit[4] c; x q[1];"), "010");
+}
+
+TEST(Qasm3Values, outputs_alone_are_returned) {
+  EXPECT_EQ(registers_of("qubit[2] q; bit[2] tmp; output bit c; output int[8] k;"
+                         "x q[0]; tmp = measure q; c = tmp[0]; k = 5;"),
+            "00000101 1");
+  EXPECT_EQ(registers_of("output int[8] k; qubit q; k = -5;"), "11111011");
+  EXPECT_EQ(registers_of("output bool b; output angle[4] a; output uint[6] u; qubit q; x q;"
+                         "bit m = measure q; b = m; a = pi / 2; u = 40; if (m) { u += 30; }"),
+            "000110 0100 1");
+  EXPECT_EQ(registers_of("output int[4] k = 3; output bit[2] c; qubit q; h q;"), "00 0011");
+  // a measured value of more bits than a table has, and one of a loop
+  EXPECT_EQ(registers_of("output uint[16] u; qubit[13] q; bit[13] m; x q; m = measure q;"
+                         "u = uint[16](uint[13](m)); u += 1;"),
+            "0010000000000000");
+  EXPECT_EQ(registers_of("output int[6] k; qubit q; x q; bit m = measure q;"
+                         "while (m) { k += 7; m = k < 20; }"),
+            "010101");
+  // what they are where the program ends
+  EXPECT_EQ(registers_of("output int[4] k; qubit q; x q; bit m = measure q; k = 1; if (m) { end; }"
+                         "k = 2;"),
+            "0001");
+  EXPECT_EQ(registers_of("output int[4] k; qubit q; bit m = measure q; k = 1; if (m) { end; }"
+                         "k = 2;"),
+            "0010");
+  const std::string real = "OPENQASM 3.0; qubit q; bit c; output float f; f = 1.5; c = 1;";
+  EXPECT_EQ(
+      notes(real),
+      "line 1: the output 'f' is a real number, which is not returned: counts hold outputs of "
+      "bits, integers, truth values and angles with a size\n");
+  EXPECT_EQ(registers_of("qubit q; bit c; output float f; f = 1.5; c = 1;"), "1");
+  EXPECT_NE(error_of("qubit q; if (true) { output int k; }").find("outside of blocks"),
+            std::string::npos);
+}
+
+TEST(Qasm3Values, shifts_by_more_places_than_there_are_leave_nothing) {
+  EXPECT_EQ(registers_of("qubit q; uint[4] a = 3; a <<= 5; bit[4] c = a;"), "0000");
+  EXPECT_EQ(registers_of("qubit q; bit[2] a = \"11\"; bit[2] c; c = a << 3;"), "00 11");
+  EXPECT_EQ(registers_of("qubit q; uint[4] a = 15; a >>= 100; bit[4] c = a;"), "0000");
+  EXPECT_EQ(registers_of("qubit q; int[4] a = -1; a >>= 9; bit[4] c = a;"), "1111");
+}
+
+TEST(Qasm3Values, floats_become_integers_within_one_range) {
+  const std::string measured =
+      "qubit q; x q; bit m = measure q; m = 0; float one = 1;"
+      "bit k = measure q; one = float(int(k)); k = 0;";
+  const std::string running = measured + "bit go = 1; while (go) { one = one * 1.0; go = 0; }";
+  for (const std::string& way : {std::string("qubit q; float one = 1;"), measured, running}) {
+    const std::string all =
+        registers_of(way +
+                     "uint[64] u = 1.5e19 * one; int[64] i = -9223372036854775808.0 * one;"
+                     "bit[64] c = u; bit[64] d = i;");
+    EXPECT_EQ(all.substr(0, 129), row(Bits{1} << 63, 64) + " " + row(15000000000000000000u, 64));
+    for (const char* beyond :
+         {"int[32] i = 1e19 * one;", "uint[32] u = 18446744073709551616.0 * one;",
+          "int[64] i = -9223372036854777856.0 * one;"}) {
+      EXPECT_NE(error_of(way + beyond), "no error") << way << beyond;
+    }
+  }
+}
+
+TEST(Qasm3Values, integers_of_64_bits_wrap_around_and_are_written_out) {
+  const std::string measured =
+      "qubit q; x q; bit m = measure q; m = 0; int one = 1;"
+      "bit k = measure q; one = int(k); k = 0;";
+  for (const std::string& way : {std::string("qubit q; int one = 1;"), measured}) {
+    const auto last = [&](const std::string& program) {
+      const std::string all = registers_of(way + program);
+      return all.substr(0, all.find(' '));
+    };
+    const std::string least = "1" + std::string(63, '0');
+    EXPECT_EQ(last("int[64] a = 9223372036854775807; a += one; bit[64] c = a;"), least);
+    EXPECT_EQ(last("int a = -9223372036854775808; a -= one; a = a + 1; bit[64] c = a;"), least);
+    EXPECT_EQ(last("int a = -9223372036854775808; a = -a * one; bit[64] c = a;"), least);
+    EXPECT_EQ(last("int a = 4611686018427387904; a *= 2 * one; bit[64] c = a;"), least);
+    EXPECT_EQ(last("int a = 2; a = a ** (63 * one); bit[64] c = a;"), least);
+  }
+  EXPECT_EQ(registers_of("qubit q; uint[64] a = 14695981039346656037; bit[64] c = a;"),
+            row(14695981039346656037u, 64));
+  EXPECT_EQ(registers_of(
+                "qubit q; uint[64] a = 0xFFFFFFFFFFFFFFFF; bit c = a / 2 == 0x7FFFFFFFFFFFFFFF;"),
+            "1");
+  EXPECT_EQ(registers_of("qubit q; bit[64] c = 0x8000000000000000;"), row(Bits{1} << 63, 64));
+  EXPECT_EQ(registers_of("qubit q; bit c = 0xFFFFFFFFFFFFFFFF > 1;"), "1");
+  EXPECT_EQ(notes("OPENQASM 3.0; qubit q; int a = 9223372036854775808;"),
+            "line 1: 9223372036854775808 does not fit int[64] and becomes -9223372036854775808\n");
+  EXPECT_EQ(notes("OPENQASM 3.0; qubit q; int a = -9223372036854775808;"), "");
+  EXPECT_NE(error_of("qubit q; bit[32] c = 0xFFFFFFFFFFFFFFFF;")
+                .find("18446744073709551615 does not fit into 32 bits"),
+            std::string::npos);
+  EXPECT_NE(error_of("qubit q; int a = 0x1FFFFFFFFFFFFFFFF;").find("needs more than 64 bits"),
+            std::string::npos);
+}
+
+// Rows of 100 bits, known or measured.
+TEST(Qasm3Values, registers_of_more_than_64_bits) {
+  std::string u(100, '0'), v(100, '1');
+  for (const std::size_t k : {0u, 3u, 40u, 63u, 64u, 98u}) u[k] = '1', v[99 - k] = '0';
+  const auto map = [&](const std::function<bool(bool, bool)>& f) {
+    std::string out;
+    for (std::size_t k = 0; k < u.size(); ++k) out += f(u[k] == '1', v[k] == '1') ? '1' : '0';
+    return out;
+  };
+  const std::string known = "qubit q; bit[100] a = \"" + u + "\"; bit[100] b = \"" + v + "\";";
+  std::string measured = "qubit[200] q; bit[100] a; bit[100] b;";
+  for (int k = 0; k < 100; ++k) {
+    if (u[static_cast<std::size_t>(99 - k)] == '1') measured += "x q[" + std::to_string(k) + "];";
+    if (v[static_cast<std::size_t>(99 - k)] == '1')
+      measured += "x q[" + std::to_string(100 + k) + "];";
+  }
+  measured += "a = measure q[0:99]; b = measure q[100:199];";
+  const auto zeros_of = [](std::size_t n) { return std::string(n, '0'); };
+  const std::pair<std::string, std::string> cases[] = {
+      {"c = a;", u},
+      {"c = ~a;", map([](bool a, bool) { return !a; })},
+      {"c = a & b;", map([](bool a, bool b) { return a && b; })},
+      {"c = a | ~b;", map([](bool a, bool b) { return a || !b; })},
+      {"c = a ^ b ^ a;", v},
+      {"c = a; c ^= b;", map([](bool a, bool b) { return a != b; })},
+      {"c = a << 3;", u.substr(3) + zeros_of(3)},
+      {"c = a << 70;", u.substr(70) + zeros_of(70)},
+      {"c = a >> 5;", zeros_of(5) + u.substr(0, 95)},
+      {"c = a >> 64;", zeros_of(64) + u.substr(0, 36)},
+      {"c = (a << 1) >> 1;", "0" + u.substr(1)},
+      {"c = a << 100;", zeros_of(100)},
+      {"c = a; c = c << 1;", u.substr(1) + "0"},
+      {"c = a; c <<= 2;", u.substr(2) + zeros_of(2)},
+      {"c = rotl(a, 30);", u.substr(30) + u.substr(0, 30)},
+      {"c = rotr(a, 70);", u.substr(30) + u.substr(0, 30)},
+      {"c = rotl(a, -1);", u.substr(99) + u.substr(0, 99)},
+      {"c[0:79] = a[20:99];", zeros_of(20) + u.substr(0, 80)},
+      {"c = 5;", zeros_of(97) + "101"},
+      {"c = 1267650600228229401496703205375;", std::string(100, '1')},
+      {"c[0] = a == b; c[1] = a != b; c[2] = a == a; c[3] = a == \"" + u + "\"; c[4] = ~a == ~b;",
+       zeros_of(95) + "01110"},
+      {"c[0:7] = bit[8](uint[8](popcount(a)));", zeros_of(92) + "00000110"},
+      {"if (a == \"" + u + "\") { c = b; }", v},
+      {"if (a == b) { c = b; }", zeros_of(100)},
+      {"let d = a; c = d;", u},
+      {"const bit[100] k = \"" + v + "\"; c = k & a;", map([](bool a, bool b) { return a && b; })},
+  };
+  for (const std::string& way : {known, measured}) {
+    for (const auto& [text, want] : cases) {
+      const std::string all = registers_of(way + "bit[100] c;" + text);
+      EXPECT_EQ(all.substr(0, all.find(' ')), want) << text;
+    }
+  }
+  EXPECT_NE(error_of(known + "bit[99] c = a;").find("the sizes differ: 99 bits and 100"),
+            std::string::npos);
+  EXPECT_NE(error_of(known + "int c = int(a);").find("a row of more than 64 bits is no number"),
+            std::string::npos);
+  EXPECT_NE(error_of(known + "bit[100] c = a + b;").find("this is no row of 100 bits"),
+            std::string::npos);
+  EXPECT_NE(error_of(known + "bit[3] c = a;").find("a row of more than 64 bits is no number"),
+            std::string::npos);
+}
+
+TEST(Qasm3Values, parts_at_measured_indices) {
+  const std::string one =
+      "qubit q; x q; bit m = measure q; m = 0; bit k = measure q; int i = int(k);";
+  const std::string arrays = "array[int[8], 2, 2] B = {{1, 2}, {3, 4}}; array[int[8], 2] A;";
+  const auto last = [&](const std::string& program) {
+    const std::string all = registers_of(one + program);
+    return all.substr(0, all.find(' '));
+  };
+  const std::string a = "bit[16] c; c[0:7] = bit[8](A[0]); c[8:15] = bit[8](A[1]);";
+  EXPECT_EQ(last(arrays + "A = B[i];" + a), row(3, 8).insert(0, row(4, 8)));
+  EXPECT_EQ(last(arrays + "A = B[i - 1];" + a), row(1, 8).insert(0, row(2, 8)));
+  EXPECT_EQ(last(arrays + "A = B[0:1, i];" + a), row(2, 8).insert(0, row(4, 8)));
+  EXPECT_EQ(last(arrays + "A = {7, 9}; B[i] = A; A = B[1];" + a), row(7, 8).insert(0, row(9, 8)));
+  EXPECT_EQ(last(arrays + "A = {7, 9}; B[i] = A; A = B[0];" + a), row(1, 8).insert(0, row(2, 8)));
+  EXPECT_EQ(last(arrays + "B[i] = B[1 - i]; A = B[1];" + a), row(1, 8).insert(0, row(2, 8)));
+  EXPECT_EQ(last(arrays + "int[8] s = 0; for int[8] v in B[i] { s += v; } bit[8] c = s;"),
+            row(7, 8));
+  EXPECT_EQ(last("def f(readonly array[int[8], 2] a) -> int[8] { return a[0] * a[1]; }" + arrays +
+                 "int[8] s = f(B[i]); bit[8] c = s;"),
+            row(12, 8));
+  EXPECT_NE(error_of("def f(mutable array[int[8], 2] a) { a[0] = 1; }" + one + arrays + "f(B[i]);")
+                .find("is a copy: give it to a 'readonly array'"),
+            std::string::npos);
+  EXPECT_NE(error_of(one + arrays + "A = B[i + 1];").find("out of range"), std::string::npos);
+
+  EXPECT_EQ(last("bit[4] b = \"1010\"; bit[2] d; d = b[i:i + 1];"), "01");
+  EXPECT_EQ(last("bit[4] b = \"1010\"; bit[2] d; d = b[i - 1:i];"), "10");
+  EXPECT_EQ(last("bit[4] b = \"1010\"; bit[2] d; d = b[{i, 3}];"), "11");
+  EXPECT_EQ(last("bit[4] b = \"1010\"; bit c = i < 2 && b[i:i + 1] == 1;"), "1");
+  EXPECT_EQ(last("bit[4] b = \"1010\"; int j = i + 2; bit c = j < 3 && b[j:j + 1] == 1;"), "0");
+  EXPECT_NE(
+      error_of(one + "bit[4] b; bit[2] d; int j = i + 2; d = b[j:j + 1];").find("out of range"),
+      std::string::npos);
+}
+
+TEST(Qasm3Values, membership_in_a_set) {
+  const std::string one =
+      "qubit q; x q; bit m = measure q; m = 0; bit k = measure q; int i = int(k);";
+  for (const std::string& way : {std::string("qubit q; int i = 1;"), one}) {
+    const std::string all = registers_of(
+        way +
+        "bit[6] c; c[0] = i in {0, 1}; c[1] = i in {0, 3}; c[2] = !(i in {0, 3}) && i in {i};"
+        "if (i in {0, 3}) { c[3] = 1; } if (i + 2 in {0, 3}) { c[4] = 1; } c[5] = i in {};");
+    EXPECT_EQ(all.substr(0, all.find(' ')), "010101") << way;
+  }
+  EXPECT_NE(error_of("qubit q; bit c = 1.5 in {1};").find("must be an integer"), std::string::npos);
+  EXPECT_NE(error_of("qubit q; bit c = 1 in 3;").find("expected a set such as {0, 3}"),
+            std::string::npos);
+}
+
+// Messages about inputs that have no value blame these, not measurements.
+TEST(Qasm3Values, inputs_without_values_are_named) {
+  language::Reading reading;
+  reading.unbound = language::UnboundInputs::kParameters;
+  const auto error = [&](const std::string& program) {
+    return first_line(tilewave::error_of(
+        [&] { language::parse_qasm3(head() + program, "test", {}, nullptr, reading); },
+        ExitCode::kInput));
+  };
+  const std::string which =
+      " depends on the input 'x', which has no value: give one with --input x=<number>"
+      " (Python: inputs={\"x\": ...})";
+  for (const auto& [program, what] : {
+           std::pair("input float x; qubit q; pow(0.5) @ rx(x) q;",
+                     "an angle of a gate under a root"),
+           std::pair("input float x; qubit q; pow(x) @ z q;", "a power"),
+           std::pair("input float x; const float y = 2*x; qubit q; rx(y) q;", "a constant"),
+           std::pair("input float x; qubit q; for float f in [0:x:1] { rx(f) q; }",
+                     "the range of a loop"),
+       }) {
+    EXPECT_NE(error(program).find(what + which), std::string::npos) << error(program);
+  }
+  EXPECT_NE(
+      error("input angle[4] x; qubit q; ry(x) q;")
+          .find("input 'x' has no value, and an angle with a size is rounded to it, so that it "
+                "cannot be a parameter of the circuit: give it a value, or declare 'input "
+                "angle x;'"),
+      std::string::npos);
+}
+
+TEST(Qasm3Values, pragmas_are_named_and_do_not_change_the_circuit_silently) {
+  EXPECT_EQ(notes("OPENQASM 3.0;\nqubit q;\n#pragma braket result probability \n{ pragma foo\n }"),
+            "line 3: '#pragma braket result probability' has no effect here\n"
+            "line 4: 'pragma foo' has no effect here\n");
+  for (const char* kind : {"unitary([[0, 1.0], [1.0, 0]]) q", "noise bit_flip(0.1) q"}) {
+    for (const char* start : {"#pragma braket ", "pragma  braket ", "# pragma braket "}) {
+      EXPECT_NE(error_of(std::string("qubit q; bit c;\n") + start + kind + "\nc = measure q;")
+                    .find("changes what the circuit does"),
+                std::string::npos)
+          << start << kind;
+    }
+  }
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ std::uint64_t cast(std::uint64_t v, const ClassicalNode& from, const ClassicalNo
     const double d = to_double(v);
     if (to_float) return v;
     if (to.type == ClassicalType::kBool) return d != 0;
-    if (!(d > -9.3e18 && d < 1.85e19)) {
+    if (!(d >= -0x1p63 && d < (to.type == ClassicalType::kInt ? 0x1p63 : 0x1p64))) {
       fail(ExitCode::kInput, "a classical number does not fit an integer");
     }
     return wrap(d < 0 ? static_cast<std::uint64_t>(static_cast<std::int64_t>(d))

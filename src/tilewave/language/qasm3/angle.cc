@@ -15,10 +15,6 @@ namespace {
 
 constexpr double kTurn = 2 * std::numbers::pi;
 
-Value natural(std::uint64_t u) {
-  return {Base::kUint, 64, {}, {{static_cast<std::int64_t>(u), 0}}};
-}
-
 Value as_turns(const Value& u, int width) {
   return relabel(cast(u, Base::kUint, width), Base::kAngle);
 }
@@ -40,8 +36,8 @@ Value resized(const Value& a, int width) {
   if (lost < 0)
     return relabel(binary("<<", cast(u, Base::kUint, width), Value::integer(-lost)), Base::kAngle);
   const Value kept = binary(">>", u, Value::integer(lost)),
-              rest = binary("&", u, natural(low_mask(lost)));
-  const Value half = natural(bit(lost - 1)), odd = binary("&", kept, natural(1));
+              rest = binary("&", u, Value::natural(low_mask(lost)));
+  const Value half = Value::natural(bit(lost - 1)), odd = binary("&", kept, Value::natural(1));
   const Value up =
       binary("||", binary(">", rest, half), binary("&&", binary("==", rest, half), odd));
   return as_turns(binary("+", kept, up), width);

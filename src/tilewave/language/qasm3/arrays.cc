@@ -55,11 +55,23 @@ std::optional<Variable> Interpreter::array_view(const Expr& e) {
          part.indices.size(), " indices");
   }
   std::vector<std::size_t> places{0}, dims;
+  std::optional<Value> moved;  // by how much the measured indices move the places
   for (std::size_t d = 0; d < view.dims.size(); ++d) {
     const std::size_t n = view.dims[d];
     std::vector<std::size_t> chosen(n);
     bool is_array = true;
-    if (d < part.indices.size()) {
+    const bool is_index = d < part.indices.size() && part.indices[d]->kind != ExprKind::kRange &&
+                          part.indices[d]->kind != ExprKind::kSet;
+    if (const auto by = is_index ? dependent_index(*part.indices[d]) : std::nullopt) {
+      if (!input_in(*by).empty()) fail_not_known(part.indices[d]->at, *by, "an index");
+      std::size_t stride = 1;
+      for (std::size_t k = d + 1; k < view.dims.size(); ++k) stride *= view.dims[k];
+      const Value shift = binary("*", place(*by, n, part.indices[d]->at),
+                                 Value::integer(static_cast<std::int64_t>(stride)));
+      moved = moved ? binary("+", *moved, shift) : shift;
+      chosen = {0};
+      is_array = false;
+    } else if (d < part.indices.size()) {
       const Expr& index = *part.indices[d];
       if (index.kind == ExprKind::kSet)
         fail(index.at, "an array has no index of numbers in braces");
@@ -75,7 +87,19 @@ std::optional<Variable> Interpreter::array_view(const Expr& e) {
     places = std::move(next);
   }
   std::vector<std::shared_ptr<Variable>> elements;
-  for (const std::size_t p : places) elements.push_back((*part.array->elements)[p]);
+  for (const std::size_t p : places) {
+    if (!moved) {
+      elements.push_back((*part.array->elements)[p]);
+      continue;
+    }
+    auto copy = std::make_shared<Variable>();
+    copy->base = view.base, copy->width = view.width;
+    copy->depth = memory_.terms().size();
+    copy->value =
+        element_at(*part.array, binary("+", *moved, Value::integer(static_cast<std::int64_t>(p))));
+    elements.push_back(std::move(copy));
+  }
+  view.is_copy = moved.has_value();
   view.elements = std::make_shared<const std::vector<std::shared_ptr<Variable>>>(elements);
   view.dims = std::move(dims);
   return view;
@@ -133,24 +157,40 @@ void Interpreter::declare_array(const Stmt& s) {
   fill_array(kept, *s.value, s.at.line);
   kept.is_const = is_const;
   for (const auto& one : *kept.elements) {
-    if (is_const && !one->value.is_known()) {
-      fail(s.value->at, "a constant cannot depend on a measurement");
-    }
+    if (is_const && !one->value.is_known()) fail_not_known(s.value->at, one->value, "a constant");
   }
 }
 
 // Every value is computed before the first element changes.
-void Interpreter::fill_array(const Variable& array, const Expr& from, std::uint32_t line) {
+void Interpreter::fill_array(const Variable& array, const Expr& from, std::uint32_t line,
+                             const Expr* target) {
   const auto elements = array.elements;
   std::deque<Value> values;
   array_values(array, 0, from, values);
   std::deque<Memory::Keep> keeps;
   for (Value& v : values) keeps.emplace_back(memory_, v);
-  guarded(from.at, [&] {
-    for (std::size_t k = 0; k < values.size(); ++k) {
-      memory_.assign(*(*elements)[k], values[k], line);
-    }
-  });
+  const auto fill = [&](const Variable& to) {
+    guarded(from.at, [&] {
+      for (std::size_t k = 0; k < values.size(); ++k) {
+        memory_.assign(*(*to.elements)[k], values[k], line);
+      }
+    });
+  };
+  if (!array.is_copy) return fill(array);
+  for (Value& v : values) guarded(from.at, [&] { memory_.compute_here(v, line); });
+  const ArrayPart part = array_part(*target);
+  Dependents found;  // a row of its own for every value of the indices
+  for (std::size_t d = 0; d < part.indices.size(); ++d) {
+    const ExprKind kind = part.indices[d]->kind;
+    if (kind != ExprKind::kRange && kind != ExprKind::kSet)
+      find_dependent(*part.indices[d], part.array->dims[d], found);
+  }
+  for (const Dependent& d : found.list) {
+    if (has_effects(*d.index))
+      fail(d.index->at,
+           "the index of a row that is assigned to is measured before: into a variable");
+  }
+  run_cases(found, line, [&] { fill(*array_view(*target)); });
 }
 
 // The values for the dimensions from `dim` on.
@@ -193,7 +233,7 @@ Value Interpreter::element_place(const ArrayPart& part) {
     const auto n = static_cast<std::int64_t>(dims[d]);
     if (i.is_same()) {
       const std::int64_t k = i.cells[0].i;
-      if (k < -n || k >= n) fail(e.at, out_of_range(k, dims[d]));
+      if (k < -n || k >= n) fail_index(e, k, dims[d]);
       i = Value::integer(k < 0 ? k + n : k);
     } else {
       i = place(i, dims[d], e.at);
@@ -209,7 +249,10 @@ Value Interpreter::element(const ArrayPart& part) {
     throw ValueError{concat("this is a part of an array: an element has ", array.dims.size(),
                             array.dims.size() == 1 ? " index" : " indices")};
   }
-  const Value at = element_place(part);
+  return element_at(array, element_place(part));
+}
+
+Value Interpreter::element_at(const Variable& array, const Value& at) {
   const auto& elements = *array.elements;
   if (at.is_same()) return elements[static_cast<std::size_t>(at.cells[0].i)]->value;
   const bool real = elements[0]->value.is_real();
@@ -283,6 +326,11 @@ Variable Interpreter::array_argument(const Parameter& p, const Expr& given) {
       fail(given.at, "'", p.name.text, "' takes an array of ", shape_text(dims), ", not of ",
            shape_text(v.dims));
     }
+  }
+  if (v.is_copy && !p.type.is_readonly) {
+    fail(given.at, "'", p.name.text,
+         "' may change its array, and a part at an index that depends on a measurement is a copy: "
+         "give it to a 'readonly array', or give the whole array and the index");
   }
   if (v.is_const && !p.type.is_readonly) {
     fail(given.at, "'", p.name.text, "' may change its array, and this one is constant");

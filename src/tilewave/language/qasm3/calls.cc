@@ -144,7 +144,7 @@ std::optional<double> Interpreter::plain_real(const Expr& e) {
       }
       const auto number = [&](const Expr& part) {
         if (part.kind == ExprKind::kInteger)
-          return std::optional(static_cast<double>(part.integer));
+          return std::optional(static_cast<double>(static_cast<std::uint64_t>(part.integer)));
         return plain_real(part);
       };
       std::optional<double> x = number(*e.args[0]);
@@ -394,7 +394,10 @@ void Interpreter::broadcast(const Stmt& s, const Gate& gate, const Angles& param
           qubits.begin() + static_cast<std::ptrdiff_t>(j)) {
         continue;
       }
-      if (!assumed_.empty()) return add_trap(s.name.line);  // only if the indices fall so
+      // only if the indices fall so
+      const bool is_computed = std::any_of(s.operands.begin(), s.operands.end(),
+                                           [&](const ExprPtr& e) { return may_trap(*e); });
+      if (!assumed_.empty() || is_computed) return add_trap(s.name.line);
       fail_twice(s.operands[j]->at, s);
     }
     if (!s.modifiers.empty()) {

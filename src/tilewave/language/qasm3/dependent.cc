@@ -210,7 +210,8 @@ void Interpreter::run_cases(Dependents& found, std::uint32_t line, const std::fu
     ++found.impossible;
     add_trap(line);
   });
-  if (found.impossible && found.impossible == found.cases) fail(last.at, last.problem);
+  const bool never = found.impossible && found.impossible == found.cases;
+  if (never && !may_not_run()) fail(last.at, last.problem);
 }
 
 // Of the indices before k, `so_far` says where they are what they are taken for.
@@ -301,6 +302,9 @@ void Interpreter::apply_at_run(const Token& at, const Gate& gate, std::span<cons
 // A gate under a root, with angles that depend on measurements: once for every different choice of
 // them, under the condition that they are these.
 void Interpreter::call_in_cases(const Stmt& s, const Gate& gate, const Angles& params) {
+  for (const Value& v : params.values) {
+    if (!input_in(v).empty()) fail_not_known(s.name, v, "an angle of a gate under a root");
+  }
   try {
     Value all = Value::integer(0);  // of all bits that the angles depend on
     for (const Value& v : params.values) {

@@ -1,8 +1,10 @@
 // Expressions: classical values, registers and their parts.
 #include <algorithm>
 #include <numbers>
+#include <utility>
 
 #include "tilewave/base/concat.h"
+#include "tilewave/base/error.h"
 #include "tilewave/language/qasm2/registers.h"
 #include "tilewave/language/qasm3/interpreter.h"
 
@@ -19,7 +21,7 @@ Value bit_string(std::string_view text) {
     u = u << 1 | static_cast<std::uint64_t>(c == '1');
     ++v.width;
   }
-  if (v.width > 64) throw ValueError{"a row of more than 64 bits can only be compared with =="};
+  if (v.width > 64) throw ValueError{std::string(kLongRow)};
   v.cells[0].i = static_cast<std::int64_t>(u);
   return v;
 }
@@ -40,7 +42,8 @@ Value Interpreter::evaluate(const Expr& e) {
 Value Interpreter::evaluate_unguarded(const Expr& e) {
   switch (e.kind) {
     case ExprKind::kInteger:
-      return Value::integer(e.integer);
+      return e.is_long ? Value::natural(static_cast<std::uint64_t>(e.integer))
+                       : Value::integer(e.integer);
     case ExprKind::kReal:
       return Value::real(e.real);
     case ExprKind::kTime: {
@@ -59,9 +62,15 @@ Value Interpreter::evaluate_unguarded(const Expr& e) {
     case ExprKind::kUnary:
       return unary(e.op, evaluate(*e.args[0]));
     case ExprKind::kBinary: {
+      if (auto same = compare_rows(e)) return *same;
       Value a = evaluate(*e.args[0]);
       for (std::size_t k = 0; k < e.links.size(); ++k) {
+        beyond_ = false;
         a = link(e.links[k], std::move(a), *e.args[k + 1]);
+        // a variable wraps around; numbers that are written out are meant as they stand
+        if (beyond_ && is_written_out(e)) {
+          fail(e.links[k], "the result needs more than 64 bits: use a float, as in 10.0 ** 400");
+        }
       }
       return a;
     }
@@ -79,6 +88,7 @@ Value Interpreter::evaluate_unguarded(const Expr& e) {
         if (const Gate* gate = lookup(e.op)) fail_gate_form(e.at, *gate);
         if (!is_function(e.op)) fail_unknown(e.at, "function");
       }
+      if (auto ones = popcount_of_row(e)) return *ones;
       std::vector<Value> args;
       for (const ExprPtr& a : e.args) args.push_back(evaluate(*a));
       Value out;
@@ -108,6 +118,7 @@ Value Interpreter::evaluate_unguarded(const Expr& e) {
 }
 
 Value Interpreter::link(const Token& op, Value a, const Expr& right) {
+  if (op.text == "in") return is_member(std::move(a), right);
   if (op.text != "&&" && op.text != "||") {
     const Memory::Keep keep(memory_, a);
     const Value b = evaluate(right);
@@ -124,6 +135,20 @@ Value Interpreter::link(const Token& op, Value a, const Expr& right) {
   return operate(op, std::move(a), b);
 }
 
+// Whether a is one of {...}.
+Value Interpreter::is_member(Value a, const Expr& set) {
+  if (a.is_real() || a.is_turns()) throw ValueError{"the left side of 'in' must be an integer"};
+  const Memory::Keep keep(memory_, a);
+  Value any = Value::boolean(false);
+  const Memory::Keep keep_any(memory_, any);
+  for (const ExprPtr& e : set.args) {
+    const Value one = evaluate(*e);
+    if (one.is_real() || one.is_turns()) fail(e->at, "an element of a set must be an integer");
+    any = binary("||", std::move(any), binary("==", a, one));
+  }
+  return any;
+}
+
 Value Interpreter::operate(const Token& op, Value a, const Value& b) {
   const auto is_integer = [](const Value& v) {
     return v.is_known() && (v.base == Base::kInt || v.base == Base::kUint);
@@ -135,6 +160,7 @@ Value Interpreter::operate(const Token& op, Value a, const Value& b) {
                           y, " for the fraction")};
     }
   }
+  beyond_ = exceeds_64_bits(op.text, a, b);
   return guarded(op, [&] { return binary(op.text, std::move(a), b, [this] { return reach(); }); });
 }
 
@@ -163,7 +189,62 @@ Value Interpreter::evaluate_name(const Expr& e) {
   fail_unknown(e.at, "name");
 }
 
+// An element that does not exist, where it may not be asked for, is an error of the running circuit.
 Value Interpreter::evaluate_index(const Expr& e) {
+  if (in_a_case() || !may_not_run()) return index_value(e);
+  const bool outer = std::exchange(may_trap_, true);
+  std::optional<ImpossibleCase> problem;
+  Value out;
+  try {
+    out = index_value(e);
+  } catch (const ImpossibleCase& impossible) {
+    problem = impossible;
+  }
+  may_trap_ = outer;
+  if (!problem) return out;
+  if (e.args[1]->kind == ExprKind::kRange || e.args[1]->kind == ExprKind::kSet)
+    fail(problem->at, problem->problem);
+  const Variable* v = memory_.find(without_indices(e).op);
+  const bool is_element = v && v->kind == Variable::Kind::kArray;
+  return is_element ? impossible_value(v->base, v->width) : impossible_value(Base::kBit, 1);
+}
+
+// Some bits b[i:i + 1] whose indices depend on measurements: what they are in each case. None where
+// the indices are known.
+std::optional<Value> Interpreter::dependent_part(const Expr& e) {
+  if (in_a_case()) return std::nullopt;
+  const std::size_t depth = memory_.terms().size();
+  std::size_t pushed = 0;
+  for (const Value* guard : guards_) {  // beside it no index is out of range
+    if (!guard->is_same()) memory_.push(Memory::term_of(*guard)), ++pushed;
+  }
+  Dependents found;
+  find_dependent(e, found);
+  std::optional<Value> out;
+  if (!found.list.empty()) {
+    texts_.push_back(concat(" part ", texts_.size()));
+    const std::string_view name = texts_.back();
+    run_cases(found, e.at.line, [&] {
+      const Wires w = wires(e);
+      if (w.quantum) throw ValueError{"this is a qubit, a classical value is needed"};
+      if (!memory_.declared_here(name)) {
+        if (w.ids.empty()) return add_trap(e.at.line);
+        Variable part;
+        part.base = Base::kBit, part.width = static_cast<int>(w.ids.size());
+        part.value = Value::zero(part.base, part.width);
+        memory_.declare(name, std::move(part)).depth = depth;
+      }
+      Variable& part = *memory_.find(name);
+      if (w.ids.size() != static_cast<std::size_t>(part.width)) return add_trap(e.at.line);
+      memory_.assign(part, memory_.read(w.ids), e.at.line);
+    });
+    if (const Variable* part = memory_.find(name)) out = part->value;
+  }
+  for (; pushed > 0; --pushed) memory_.pop();
+  return out;
+}
+
+Value Interpreter::index_value(const Expr& e) {
   if (const ArrayPart part = array_part(e);
       part.array && part.indices.size() <= part.array->dims.size()) {
     return element(part);
@@ -172,6 +253,10 @@ Value Interpreter::evaluate_index(const Expr& e) {
   const std::optional<Value> index = dependent_index(*e.args[1]);
   Value out;
   if (is_bits(e)) {
+    const bool is_list = e.args[1]->kind == ExprKind::kRange || e.args[1]->kind == ExprKind::kSet;
+    if (is_list) {
+      if (std::optional<Value> part = dependent_part(e)) return *part;
+    }
     const Wires w = wires(index ? *e.args[0] : e);
     if (w.quantum) throw ValueError{"this is a qubit, a classical value is needed"};
     if (index && !w.is_array) fail(e.at, "a single bit has no index");
@@ -202,14 +287,35 @@ Value Interpreter::evaluate_index(const Expr& e) {
   return out;
 }
 
+void Interpreter::fail_not_known(const Token& at, const Value& v, const std::string& what) const {
+  if (v.is_expr() && v.deps.empty()) {
+    try {
+      circuit::evaluate(*v.expr, {});
+    } catch (const Error& error) {
+      fail(at, what, " has no value: ", error.what());
+    }
+  }
+  if (const std::string input = input_in(v); !input.empty()) {
+    fail(at, what, " depends on the input '", input,
+         "', which has no value: give one with --input ", input, "=<number> (Python: inputs={\"",
+         input, "\": ...})");
+  }
+  fail(at, what, " depends on a measurement: it must be known before the circuit runs");
+}
+
+// The name of an input without a value that it depends on; empty where there is none.
+std::string Interpreter::input_in(const Value& v) const {
+  for (const UnboundInput& input : parameters_) {
+    const auto bit = std::lower_bound(v.deps.begin(), v.deps.end(), input.first);
+    if (bit != v.deps.end() && *bit < input.first + 64) return input.name;
+  }
+  return {};
+}
+
 Value Interpreter::known(const Expr& e, const char* what) {
   Value v = evaluate(e);
   if (!v.is_known()) {
-    if (!v.is_same()) {
-      fail(e.at, what,
-           " depends on a measurement: it must be known before the circuit "
-           "runs");
-    }
+    if (!v.is_same()) fail_not_known(e.at, v, what);
     v.deps.clear();
     v.cells.resize(1);
   }
@@ -252,6 +358,7 @@ std::optional<Term> Interpreter::comparison(const Expr& e) {
     const Expr &reg = *e.args[static_cast<std::size_t>(side)],
                &other = *e.args[static_cast<std::size_t>(1 - side)];
     if (!is_bits(reg) || depends_on_measurements(reg)) continue;
+    if (other.kind != ExprKind::kBits && names_long_row(other)) return std::nullopt;
     const Wires w = wires(reg);
     if (w.quantum) return std::nullopt;
     std::size_t runtime = 0;
@@ -259,7 +366,7 @@ std::optional<Term> Interpreter::comparison(const Expr& e) {
       runtime += memory_.known(w.ids[k]) < 0;
       if (w.ids[k] != w.ids[0] + k) return std::nullopt;
     }
-    if (runtime <= kMaxValueBits && w.ids.size() <= 64) return std::nullopt;
+    if (runtime <= kMaxValueBits && (w.ids.size() <= 64 || runtime == 0)) return std::nullopt;
     Term term;
     term.has_value = false;
     term.test.first = w.ids[0];

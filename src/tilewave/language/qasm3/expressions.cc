@@ -21,8 +21,10 @@ constexpr std::string_view kLevels[][4] = {
     {"^"},        {"&"},      {"==", "!="},   {"<", ">", "<=", ">="},
     {"<<", ">>"}, {"+", "-"}, {"*", "/", "%"}};
 constexpr int kNumLevels = static_cast<int>(std::size(kLevels));
+constexpr int kComparisons = 7;
 
 int level_of(const Token& t) {
+  if (t.is_word("in")) return kComparisons;  // in {0, 3}
   if (t.kind != TokenKind::kPunctuation) return -1;
   for (int level = 0; level < kNumLevels; ++level) {
     const auto& words = kLevels[level];
@@ -90,7 +92,9 @@ ExprPtr Parser::binary(int level) {
       a = chain;
     }
     chain->links.push_back(op);
-    chain->args.push_back(binary(own + 1));
+    const bool is_set = op.text == "in";
+    if (is_set && !lexer_.token().is('{')) lexer_.fail_expected("a set such as {0, 3}");
+    chain->args.push_back(is_set ? set_or_range() : binary(own + 1));
   }
   return a;
 }
@@ -191,8 +195,8 @@ ExprPtr Parser::primary() {
     const char* first = digits.data() + (base == 10 ? 0 : 2);
     std::uint64_t number = 0;
     const auto result = std::from_chars(first, digits.data() + digits.size(), number, base);
-    if (result.ec == std::errc::result_out_of_range || number >> 63) {
-      if (base != 10) lexer_.fail(t, "this integer needs more than 63 bits");
+    if (result.ec == std::errc::result_out_of_range) {
+      if (base != 10) lexer_.fail(t, "this integer needs more than 64 bits");
       e->kind = ExprKind::kReal;  // as in rz(pi / 36893488147419103232)
       e->real = read_double(digits).value;
       if (!std::isfinite(e->real)) lexer_.fail(t, "this number is too large for a double");
@@ -202,6 +206,7 @@ ExprPtr Parser::primary() {
       lexer_.fail(t, "'", t.text, "' is no number");
     }
     e->integer = static_cast<std::int64_t>(number);
+    e->is_long = number >> 63;
     return e;
   }
   if (t.kind == TokenKind::kString) {

@@ -31,17 +31,10 @@ double number(const std::string& text) {
 
 // "0101", the first one highest; `text` without its quotes.
 Value row_of_bits(std::string_view text, Base base, int width) {
+  const std::vector<bool> row = read_row(text, static_cast<std::size_t>(width));
+  std::uint64_t u = 0;
+  for (std::size_t k = 0; k < row.size(); ++k) u |= std::uint64_t{row[k]} << k;
   Value out = Value::zero(base, width);
-  std::uint64_t u = 0, count = 0;
-  for (const char c : text) {
-    if (c == '_') continue;
-    if (c != '0' && c != '1') throw ValueError{"must be a row of 0 and 1"};
-    u = u << 1 | static_cast<std::uint64_t>(c == '1');
-    ++count;
-  }
-  if (count != static_cast<std::uint64_t>(width)) {
-    throw ValueError{concat("must have ", counted(static_cast<std::uint64_t>(width), "bit"))};
-  }
   out.cells[0].i = static_cast<std::int64_t>(u);
   return out;
 }
@@ -79,8 +72,20 @@ std::int64_t whole(const std::string& text, bool is_signed, int width) {
 
 }  // namespace
 
+std::vector<bool> read_row(std::string_view text, std::size_t width) {
+  if (text.size() >= 2 && text.front() == '"' && text.back() == '"')
+    text = text.substr(1, text.size() - 2);
+  std::vector<bool> row;
+  for (auto c = text.rbegin(); c != text.rend(); ++c) {
+    if (*c == '_') continue;
+    if (*c != '0' && *c != '1') throw ValueError{"must be a row of 0 and 1"};
+    row.push_back(*c == '1');
+  }
+  if (row.size() != width) throw ValueError{concat("must have ", counted(width, "bit"))};
+  return row;
+}
+
 Value read_input(const std::string& text, Base base, int width, bool is_register) {
-  if (width > 64) throw ValueError{"has more than 64 bits, which are not read"};
   const bool quoted = text.size() >= 2 && text.front() == '"' && text.back() == '"';
   const std::string_view inside =
       quoted ? std::string_view(text).substr(1, text.size() - 2) : std::string_view(text);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
 #include "tilewave/base/units.h"
@@ -30,12 +31,15 @@ circuit::Circuit Interpreter::run(TextSource source) {
                   printable(concat(kept.name, ": the program has no input '", name, "'")));
     }
   }
+  write_outputs(0);
+  keep_records();
   const std::size_t end = circuit_.ops().size();
   write_phase();
   for (const std::size_t jump : ends_) circuit_.set_jump_target(jump, end);
   if (circuit_.num_qubits() == 0) {
     fail_at(kept, kept.text.size(), "no qubits are declared: add a line such as 'qubit[2] q;'");
   }
+  if (!outputs_.empty()) circuit_ = with_outputs_only();
   if (!parameters_.empty()) return with_parameters(std::move(circuit_), parameters_, kept.name);
   return std::move(circuit_);
 }
@@ -48,11 +52,24 @@ Interpreter::Flow Interpreter::program(const TextSource& source) {
   while (!parser.at_end()) {
     if (plain_statement(lexer)) continue;
     const Stmt s = parser.statement();
+    for (const Token& at : parser.take_skipped()) note_skipped(source, at);
     const Flow flow = execute(s);
     if (has_body(s.kind)) check_statement(s);
     if (flow == Flow::kEnd) return Flow::kEnd;
   }
   return Flow::kNext;
+}
+
+// A line that begins with # or the word pragma.
+void Interpreter::note_skipped(const TextSource& source, const Token& at) {
+  constexpr std::size_t kMost = 20, kMostText = 80;
+  if (++num_skipped_ > kMost) return;
+  const std::size_t end = std::min(source.text.find('\n', at.offset), source.text.size());
+  std::string_view text = source.text.substr(at.offset, end - at.offset);
+  text = text.substr(0, text.find_last_not_of(" \t\r") + 1);
+  circuit_.add_note(
+      printable(concat("line ", at.line, ": '", text.substr(0, kMostText),
+                       text.size() > kMostText ? "..." : "", "' has no effect here")));
 }
 
 void Interpreter::fail_expansion(const Token& at) const {
@@ -145,7 +162,7 @@ Interpreter::Flow Interpreter::execute(const Stmt& s) {
     case StmtKind::kReturn:
       return return_statement(s);
     case StmtKind::kEnd:
-      return end();
+      return end(s.at.line);
     case StmtKind::kGate:
     case StmtKind::kDef:
       define(s);
@@ -157,6 +174,26 @@ Interpreter::Flow Interpreter::execute(const Stmt& s) {
       return Flow::kNext;
   }
   return Flow::kNext;
+}
+
+// In a branch that may not be taken, an index that does not exist is an error of the running circuit
+// instead of the statement.
+Interpreter::Flow Interpreter::execute_or_trap(const Stmt& s) {
+  const bool is_plain = s.kind == StmtKind::kCall || s.kind == StmtKind::kAssign ||
+                        s.kind == StmtKind::kMeasure || s.kind == StmtKind::kReset ||
+                        s.kind == StmtKind::kBarrier || s.kind == StmtKind::kDelay;
+  const bool outer = std::exchange(may_trap_, is_plain);
+  const std::size_t terms = memory_.terms().size();
+  Flow flow = Flow::kNext;
+  try {
+    flow = execute(s);
+  } catch (const ImpossibleCase&) {
+    if (!is_plain) throw;
+    add_trap(s.at.line);
+    while (memory_.terms().size() > terms) memory_.pop();
+  }
+  may_trap_ = outer;
+  return flow;
 }
 
 // Nothing waits, but what is asked for must be a time.
@@ -189,7 +226,7 @@ Interpreter::Flow Interpreter::statements(const Block& body) {
       if (rest) memory_.push(std::move(*rest)), pushed = true;
     }
     const std::size_t assumed_before = assumed_.size();
-    flow = execute(*s);
+    flow = execute_or_trap(*s);
     assumed_.resize(assumed_before, {nullptr, 0, 0});
     if (flow != Flow::kNext) break;
   }
@@ -257,8 +294,13 @@ void Interpreter::assign(const Stmt& s) {
     check_is_variable(*part.array, target);
     if (part.is_array) {
       if (s.op != "=") fail(target.at, "an array is assigned as a whole by '=' only");
-      return fill_array(*array_view(target), *s.value, s.at.line);
+      return fill_array(*array_view(target), *s.value, s.at.line, &target);
     }
+  }
+  if (is_bits(target) && names_long_row(target) && !depends_on_measurements(target)) {
+    const Wires to = wires(target);
+    if (to.quantum) fail(target.at, "this is a qubit, a classical bit is needed");
+    if (to.ids.size() > 64) return assign_row(s, to);
   }
   lost_.reset();
   Value value = evaluate(*s.value);
@@ -280,20 +322,25 @@ void Interpreter::check_is_variable(const Variable& v, const Expr& target) const
 void Interpreter::check_fits(const Expr& e, const Value& v, Base base, int width) {
   const bool is_number = base == Base::kInt || base == Base::kUint;
   const bool is_integer = v.is_known() && (v.base == Base::kInt || v.base == Base::kUint);
-  if ((!is_number && base != Base::kBit) || !is_integer || width < 1 || width > 63 ||
+  if ((!is_number && base != Base::kBit) || !is_integer || width < 1 || width > 64 ||
       !is_written_out(e))
     return;
-  const std::int64_t i = v.cells[0].i, half = std::int64_t{1} << (width - 1);
-  const bool fits = i >= -half && i < (base == Base::kInt ? half : 2 * half);
-  if (fits && (v.base == Base::kInt || i >= 0)) return;
+  const std::int64_t i = v.cells[0].i;
+  const bool is_negative = v.base == Base::kInt && i < 0;
+  const std::uint64_t most = low_mask(base == Base::kInt ? width - 1 : width);
+  if (is_negative ? i >= -1 - static_cast<std::int64_t>(low_mask(width - 1))
+                  : static_cast<std::uint64_t>(i) <= most)
+    return;
   const std::string size = std::to_string(width);
   const std::string number =
       v.base == Base::kInt ? std::to_string(i) : std::to_string(static_cast<std::uint64_t>(i));
   if (base == Base::kBit) {
     fail(e.at, number, " does not fit into ", counted(static_cast<std::uint64_t>(width), "bit"),
-         ", which hold 0 to ", 2 * half - 1);
+         ", which hold 0 to ", most);
   }
-  const std::int64_t becomes = cast(v, base, width).cells[0].i;
+  const std::int64_t cell = cast(v, base, width).cells[0].i;
+  const std::string becomes =
+      base == Base::kInt ? std::to_string(cell) : std::to_string(static_cast<std::uint64_t>(cell));
   note(e.at, "range",
        concat(number, " does not fit ", base == Base::kInt ? "int[" : "uint[", size,
               "] and becomes ", becomes));
@@ -326,7 +373,7 @@ void Interpreter::store(const Expr& target, const Value& given_value, std::uint3
         const Wires to = wires(target);
         if (to.quantum) fail(target.at, "a qubit cannot be assigned to");
         const auto n = static_cast<int>(to.ids.size());
-        if (n > 64) fail(target.at, "at most 64 bits can be assigned at once");
+        if (n > 64) fail(target.at, kLongRow);
         if (value.base == Base::kBit && value.width != n) {
           fail(target.at, "the sizes differ: ", counted(to.ids.size(), "bit"), " and ",
                value.width);

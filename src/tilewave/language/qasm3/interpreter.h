@@ -109,6 +109,7 @@ class Interpreter {
   // ---- statements (interpreter.cc) ----
   Flow program(const TextSource& source);
   Flow execute(const Stmt& s);
+  Flow execute_or_trap(const Stmt& s);
   Flow block(const Block& body);
   Flow statements(const Block& body);
   void need_gate_statement(const Stmt& s) const;
@@ -145,6 +146,11 @@ class Interpreter {
   void declare_qubits(const Stmt& s);
   void declare_bits(const Stmt& s);
   void declare_value(const Stmt& s);
+  void declare_constant_row(const Stmt& s, std::size_t size);
+  void declare_output(const Stmt& s);
+  void write_outputs(std::uint32_t line);
+  circuit::Circuit with_outputs_only() const;
+  void keep_records();
   void declare_input(const Stmt& s);
   void alias(const Stmt& s);
   void check_name(const Token& name, bool is_gate = false);
@@ -170,7 +176,7 @@ class Interpreter {
                     const std::function<Flow()>& body, std::vector<std::string_view> written);
   std::optional<Term> next_turn(std::uint32_t line, bool& never);
   Flow leave(const Stmt& s);  // break, continue
-  Flow end();
+  Flow end(std::uint32_t line);
   /// The condition that nothing broke out of what is under way; none where that is known, and then
   /// `never` says whether something did.
   std::optional<Term> still_here(bool& never) const;
@@ -209,6 +215,7 @@ class Interpreter {
   /// A warning of its kind, once a program.
   void note(const Token& at, const char* kind, const std::string& text);
   void note_lost_fraction();
+  void note_skipped(const TextSource& source, const Token& at);
 
   [[noreturn]] void fail_twice(const Token& at, const Stmt& s) const;
   /// Throws where a gate is called with `has` parameters or qubits and takes another number.
@@ -229,6 +236,12 @@ class Interpreter {
   void check_index(const Value& v, std::size_t size, std::uint32_t line);
   void add_trap(std::uint32_t line);
   bool in_a_case() const { return case_depth_ == call_depth_; }
+  /// Conditions may keep the circuit from what is read now.
+  bool may_not_run() const {
+    return !memory_.terms().empty() || memory_.in_running_loop() || !guards_.empty();
+  }
+  bool may_trap(const Expr& index) const;
+  [[noreturn]] void fail_index(const Expr& index, std::int64_t i, std::size_t size) const;
   void find_dependent(const Expr& index, std::size_t size, Dependents& out);
   void find_dependent(const Expr& e, Dependents& out);
   /// Whether an index of a part of a register does.
@@ -252,6 +265,21 @@ class Interpreter {
                     std::span<const circuit::Qubit> qubits);
   Value call_subroutine(const Token& at, const std::vector<ExprPtr>& args);
 
+  // ---- rows of more than 64 bits (rows.cc) ----
+  bool names_long_row(const Expr& e) const;
+  std::size_t long_size(const Expr& e);
+  std::size_t known_places(const ExprPtr& by, std::size_t most);
+  Value row_part(const Expr& e, std::size_t links, std::size_t size, std::size_t first,
+                 std::size_t count);
+  Value row_part(const Expr& e, std::size_t size, std::size_t first, std::size_t count);
+  [[noreturn]] void fail_row_size(const Token& at, std::size_t size, std::size_t other) const;
+  std::deque<Value> row_values(const Expr& e, std::size_t size);
+  void write_row(const std::vector<std::uint32_t>& wires, std::deque<Value> values,
+                 const Token& at);
+  void assign_row(const Stmt& s, const Wires& to);
+  std::optional<Value> compare_rows(const Expr& e);
+  std::optional<Value> popcount_of_row(const Expr& e);
+
   // ---- arrays (arrays.cc) ----
   /// What an expression names of an array; `array` is null where it names none.
   ArrayPart array_part(const Expr& e);
@@ -259,11 +287,15 @@ class Interpreter {
   std::optional<Variable> array_view(const Expr& e);
   std::optional<Variable> joined_arrays(const Expr& e);
   void declare_array(const Stmt& s);
-  void fill_array(const Variable& array, const Expr& from, std::uint32_t line);
+  /// `target`: what the array is a part of, where an assignment names it.
+  void fill_array(const Variable& array, const Expr& from, std::uint32_t line,
+                  const Expr* target = nullptr);
   void array_values(const Variable& array, std::size_t dim, const Expr& from,
                     std::deque<Value>& values);
   Value element_place(const ArrayPart& part);
   Value element(const ArrayPart& part);
+  /// The element of that number.
+  Value element_at(const Variable& array, const Value& at);
   void store_element(const ArrayPart& part, const Value& value, std::uint32_t line);
   /// Null where its indices depend on measurements.
   Variable* known_element(const ArrayPart& part);
@@ -283,11 +315,16 @@ class Interpreter {
   /// `a op right`, where the right side of && and || may not count.
   Value link(const Token& op, Value a, const Expr& right);
   Value operate(const Token& op, Value a, const Value& b);
+  Value is_member(Value a, const Expr& set);
   /// The cases that conditions and left sides of && and || leave.
   Reach reach() const;
   Value evaluate_name(const Expr& e);
   Value evaluate_index(const Expr& e);
+  Value index_value(const Expr& e);
+  std::optional<Value> dependent_part(const Expr& e);
   Value known(const Expr& e, const char* what);
+  [[noreturn]] void fail_not_known(const Token& at, const Value& v, const std::string& what) const;
+  std::string input_in(const Value& v) const;
   std::int64_t known_integer(const ExprPtr& e, const char* what);
   /// The same, neither bits nor a truth value.
   std::int64_t known_size(const ExprPtr& e, const char* what);
@@ -327,6 +364,11 @@ class Interpreter {
   const ProgramInputs& inputs_;
   UnboundInputs unbound_;
   std::vector<UnboundInput> parameters_;
+  struct Output {
+    const Variable* variable;
+    std::vector<std::uint32_t> wires;  // the register of a value; none of bits, which are one
+  };
+  std::vector<Output> outputs_;
   circuit::Circuit circuit_;
   circuit::Circuit* out_ = &circuit_;  // or the gate under modifiers that is being recorded
   Memory memory_;
@@ -349,6 +391,7 @@ class Interpreter {
   std::unordered_set<std::string> used_inputs_;
   Call call_;                         // of the subroutine under way
   std::vector<Assumed> assumed_;      // indices in the case under way
+  bool may_trap_ = false;             // an index that does not exist may wait for the circuit
   int case_depth_ = -1;               // of calls where the case under way stands, -1 without one
   std::vector<const Value*> guards_;  // what holds on the right sides of && and || under way
   struct LostFraction {
@@ -356,6 +399,7 @@ class Interpreter {
     std::string text;
   };
   std::optional<LostFraction> lost_;  // a division of integers in the expression under way
+  bool beyond_ = false;               // the operation done last wrapped around 64 bits
   std::vector<Loop> loops_;           // under way, of this subroutine
   std::vector<std::size_t> ends_;     // jumps to the end of the program
   int running_loops_ = 0;             // under way
@@ -365,6 +409,7 @@ class Interpreter {
   std::unordered_set<std::string_view> hidden_gates_;  // global names that are gates' as well
   double phase_ = 0;                                   // of the whole state, not yet written
   std::unordered_set<std::string_view> notes_;         // kinds of those said so far
+  std::size_t num_skipped_ = 0;                        // pragmas
   Expansion expansion_;
 };
 

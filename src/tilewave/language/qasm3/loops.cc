@@ -107,10 +107,11 @@ Interpreter::Flow Interpreter::leave(const Stmt& s) {
   return Flow::kNext;
 }
 
-Interpreter::Flow Interpreter::end() {
+Interpreter::Flow Interpreter::end(std::uint32_t line) {
   const std::int32_t condition = memory_.condition_index();
   if (condition < 0 && !memory_.in_running_loop()) return Flow::kEnd;
   write_phase();
+  write_outputs(line);
   ends_.push_back(circuit_.add_jump(condition));
   return Flow::kNext;
 }
@@ -153,6 +154,9 @@ std::optional<std::deque<Value>> Interpreter::loop_values(const Stmt& s) {
       same &= v->is_same();
     }
     if (!same) {
+      for (const Value* v : std::initializer_list<const Value*>{&first, &step, &last}) {
+        if (!input_in(*v).empty()) fail_not_known(over.at, *v, "the range of a loop");
+      }
       if (real) fail(over.at, "a range of floats must be known before the circuit runs");
       guarded(over.at, [&] { running_for(s, first, step, last); });
       return std::nullopt;

@@ -1,7 +1,6 @@
 #include "tilewave/language/qasm3/memory.h"
 
 #include <algorithm>
-#include <map>
 
 namespace tilewave::language::qasm3 {
 namespace {
@@ -16,6 +15,16 @@ int bits_of(const Value& v) { return v.is_real() ? 64 : v.base == Base::kBool ? 
 bool is_storage(const Value& v, std::uint32_t first) {
   return v.is_expr() && v.expr->nodes.size() == 1 &&
          v.expr->nodes[0].op == circuit::ClassicalOp::kBits && v.expr->nodes[0].value == first;
+}
+
+// Whether there may be bits with which it cannot be computed; sums and products of floats, which
+// have no value beyond 1e308, count.
+bool may_lack_a_value(const circuit::ClassicalExpr& e) {
+  const auto is_float_arithmetic = [](const circuit::ClassicalNode& n) {
+    return n.type == circuit::ClassicalType::kFloat && n.op >= circuit::ClassicalOp::kAdd &&
+           n.op <= circuit::ClassicalOp::kDiv;
+  };
+  return circuit::may_fail(e) || std::any_of(e.nodes.begin(), e.nodes.end(), is_float_arithmetic);
 }
 
 bool reads(const std::vector<circuit::Clbit>& bits, std::uint32_t wire) {
@@ -49,7 +58,7 @@ Variable& Memory::declare(std::string_view name, Value value, bool is_const) {
   return declare(name, std::move(v));
 }
 
-Variable* Memory::find(std::string_view name) {
+const Variable* Memory::find(std::string_view name) const {
   for (std::size_t k = scopes_.size(); k-- > frame_;) {
     const auto it = scopes_[k].find(name);
     if (it != scopes_[k].end()) return &it->second;
@@ -85,6 +94,13 @@ std::vector<std::uint32_t> Memory::hidden_bits(std::size_t count) {
       assign_bits(wires[k], size, std::move(zero), 0, -1);
     }
   }
+  return wires;
+}
+
+std::vector<std::uint32_t> Memory::fixed_bits(const std::vector<bool>& values) {
+  const std::vector<std::uint32_t> wires = hidden_bits(values.size());
+  for (std::size_t k = 0; k < wires.size(); ++k) known_[wires[k]] = values[k];
+  fixed_.emplace_back(wires[0], static_cast<int>(wires.size()));
   return wires;
 }
 
@@ -167,6 +183,7 @@ std::int32_t Memory::condition_index() {
 
 Reach Memory::reach() const {
   Reach out;
+  out.is_conditional = running_ > 0;
   for (const Term& t : terms_) {
     out.is_conditional = true;
     if (t.has_value && fit_a_table(out.holds, t.value)) {
@@ -213,10 +230,53 @@ void Memory::materialise(Term& term, std::uint32_t line) {
   stale_ = true;
 }
 
+// Makes an expression read copies of the runs of bits that hold `wire`. Its own value is not
+// computed here: it may have none where the statement that uses it stands under conditions that do
+// not hold.
+void Memory::move_reads(Value& v, std::uint32_t wire, std::uint32_t line,
+                        std::map<ReadRun, circuit::Clbit>& copies) {
+  circuit::ClassicalExpr expr = *v.expr;
+  for (circuit::ClassicalNode& node : expr.nodes) {
+    if (node.op != circuit::ClassicalOp::kBits || wire < node.value ||
+        wire >= node.value + node.width) {
+      continue;
+    }
+    const auto from = static_cast<circuit::Clbit>(node.value);
+    const auto [it, is_new] = copies.insert({{from, node.width}, 0});
+    if (is_new) {
+      it->second = hidden_bits(node.width)[0];
+      circuit::ClassicalExpr run;
+      run.bits(from, node.width);
+      assign_bits(it->second, node.width, std::move(run), line, -1);
+      for (std::uint32_t k = 0; k < node.width; ++k) known_[it->second + k] = -1;
+    }
+    node.value = it->second;
+  }
+  v.deps.clear();
+  circuit::for_each_read(expr, [&](std::uint32_t first, std::uint32_t count) {
+    for (std::uint32_t k = 0; k < count; ++k) v.deps.push_back(first + k);
+  });
+  std::sort(v.deps.begin(), v.deps.end());
+  v.deps.erase(std::unique(v.deps.begin(), v.deps.end()), v.deps.end());
+  v.expr = std::make_shared<circuit::ClassicalExpr>(std::move(expr));
+}
+
 // Whatever still refers to the bit gets a copy.
 void Memory::before_write(std::uint32_t wire, std::uint32_t line) {
+  for (const auto& [first, count] : fixed_) {
+    if (wire >= first && wire - first < static_cast<std::uint32_t>(count))
+      throw ValueError{"an input cannot be assigned to"};
+  }
+  std::map<ReadRun, circuit::Clbit> copies;  // of what expressions that may fail read
   for (Term& t : terms_) {
-    if (reads(bits_read(t.test), wire)) materialise(t, line);
+    if (!reads(bits_read(t.test), wire)) continue;
+    if (t.test.expr && may_lack_a_value(*t.test.expr)) {
+      move_reads(t.value, wire, line, copies);
+      t.test.expr = t.value.expr;
+      stale_ = true;
+      continue;
+    }
+    materialise(t, line);
   }
   if (known_[wire] >= 0) return;  // no value refers to a bit that is a constant
   std::vector<Value*> dependent;
@@ -238,6 +298,10 @@ void Memory::before_write(std::uint32_t wire, std::uint32_t line) {
   std::map<const circuit::ClassicalExpr*, Value> moved;  // values that share an expression
   std::int64_t copy = -1;
   for (Value* v : dependent) {
+    if (v->is_expr() && may_lack_a_value(*v->expr)) {
+      move_reads(*v, wire, line, copies);
+      continue;
+    }
     if (v->is_expr()) {
       const auto expr = v->expr;
       const auto it = moved.find(expr.get());
@@ -293,7 +357,10 @@ void Memory::write(const std::vector<std::uint32_t>& wires, const Value& value,
     }
     if (one.is_same()) {
       const int bit = one.cells[0].i != 0;
-      if (known_[wire] == bit) continue;
+      if (known_[wire] == bit) {
+        wrote_what_was_ |= in_a_register(wire);
+        continue;
+      }
       assign_bit(wire, bit, line, condition_index());
       known_[wire] = terms_.size() == base_ ? bit : -1;
       continue;
@@ -305,6 +372,27 @@ void Memory::write(const std::vector<std::uint32_t>& wires, const Value& value,
     }
     known_[wire] = -1;
   }
+}
+
+bool Memory::in_a_register(std::uint32_t wire) const {
+  const auto registers = circuit_.cregs();  // by their first bits
+  const auto next =
+      std::upper_bound(registers.begin(), registers.end(), wire,
+                       [](std::uint32_t bit, const circuit::Register& r) { return bit < r.first; });
+  return next != registers.begin() && wire - (next - 1)->first < (next - 1)->size;
+}
+
+void Memory::write_value(const std::vector<std::uint32_t>& wires, const Value& value,
+                         std::uint32_t line) {
+  const auto size = static_cast<int>(wires.size());
+  const Value row = value.is_turns() ? relabel(value, Base::kBit) : cast(value, Base::kBit, size);
+  bool is_there = row.is_same();
+  for (int k = 0; k < size && is_there; ++k) {
+    is_there = known_[wires[static_cast<std::size_t>(k)]] == (row.cells[0].i >> k & 1);
+  }
+  if (is_there) return;
+  assign_bits(wires[0], size, to_expr(row), line, condition_index());
+  for (const std::uint32_t wire : wires) known_[wire] = -1;
 }
 
 void Memory::check(circuit::ClassicalExpr expr, std::uint32_t line) {
@@ -358,6 +446,17 @@ void Memory::assign(Variable& v, const Value& value, std::uint32_t line) {
   any_dependent_ |= !v.value.is_known();
 }
 
+// The conditions under which a variable exists, for a value that may not be computed elsewhere;
+// others need none.
+std::int32_t Memory::where_declared(const Variable& v) {
+  if (!v.value.is_expr() || !may_lack_a_value(*v.value.expr)) return -1;
+  std::vector<Term> inner;
+  while (terms_.size() > std::max(v.depth, base_)) inner.push_back(pop());
+  const std::int32_t index = condition_index();
+  for (; !inner.empty(); inner.pop_back()) push(std::move(inner.back()));
+  return index;
+}
+
 // Under conditions, in the running circuit: what the variable was, then what it becomes.
 void Memory::assign_running(Variable& v, Value result, std::uint32_t line) {
   if (v.storage < 0) {
@@ -365,7 +464,7 @@ void Memory::assign_running(Variable& v, Value result, std::uint32_t line) {
   }
   if (!is_storage(v.value, static_cast<std::uint32_t>(v.storage))) {
     const Keep keep_it(*this, result);
-    store(v, v.value, line, -1);
+    store(v, v.value, line, where_declared(v));
   }
   store(v, result, line, condition_index());
 }
@@ -397,7 +496,7 @@ void Memory::enter_loop(const std::vector<std::string_view>& written, std::uint3
       if (v.storage < 0) {
         v.storage = hidden_bits(static_cast<std::size_t>(bits_of(v.value)))[0];
       }
-      store(v, v.value, line, -1);
+      store(v, v.value, line, where_declared(v));
     }
   });
 }
@@ -423,7 +522,7 @@ void Memory::close_turn(const std::vector<std::string_view>& written, std::uint3
     }
     if (v.kind == Variable::Kind::kValue &&
         !is_storage(v.value, static_cast<std::uint32_t>(v.storage))) {
-      store(v, v.value, line, -1);
+      store(v, v.value, line, where_declared(v));
     }
   });
 }

@@ -5,9 +5,11 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "tilewave/circuit/circuit.h"
@@ -21,6 +23,7 @@ struct Variable {
   int width = 64;
   bool is_const = false;
   bool is_array = false;             ///< of kBits and kQubits: has an index
+  bool is_copy = false;              ///< of kArray: values of elements that measured indices name
   Value value;                       ///< kValue
   std::vector<std::uint32_t> wires;  ///< bits or qubits of the circuit
   std::size_t depth = 0;             ///< conditions under which it was declared
@@ -57,12 +60,22 @@ class Memory {
   Variable& declare(std::string_view name, Variable v);
   /// A variable of the value's type.
   Variable& declare(std::string_view name, Value value, bool is_const = false);
-  Variable* find(std::string_view name);
+  Variable* find(std::string_view name) {
+    return const_cast<Variable*>(std::as_const(*this).find(name));
+  }
+  const Variable* find(std::string_view name) const;
+  /// Of bits or qubits.
+  bool is_register(std::string_view name) const {
+    const Variable* v = find(name);
+    return v && (v->kind == Variable::Kind::kBits || v->kind == Variable::Kind::kQubits);
+  }
   std::vector<std::string_view> names() const;
 
   // ---- classical bits ----
   /// Adds bits that belong to no register, 0 whenever this point of the program is reached.
   std::vector<std::uint32_t> hidden_bits(std::size_t count);
+  /// Bits that hold these values for good, which is known while reading.
+  std::vector<std::uint32_t> fixed_bits(const std::vector<bool>& values);
   /// To be called after a register was added to the circuit.
   void grow() { known_.resize(circuit_.num_clbits(), 0); }
   Value read(const std::vector<std::uint32_t>& wires) const;
@@ -71,6 +84,10 @@ class Memory {
   void measure(std::uint32_t qubit, std::uint32_t wire, std::uint32_t line);
   /// Writes bit k of the value to wires[k], under the conditions.
   void write(const std::vector<std::uint32_t>& wires, const Value& value, std::uint32_t line);
+  /// The whole value into the bits of a register that nothing else writes, under the conditions.
+  void write_value(const std::vector<std::uint32_t>& wires, const Value& value, std::uint32_t line);
+  /// Whether a bit of a register was assigned what it is known to hold, which is no operation.
+  bool wrote_what_was() const { return wrote_what_was_; }
   /// Evaluates it when the circuit comes here, under the conditions: it is there to fail.
   void check(circuit::ClassicalExpr expr, std::uint32_t line);
   /// A bit becomes 0, whatever the conditions.
@@ -93,7 +110,7 @@ class Memory {
   bool in_running_loop() const { return running_ > 0; }
 
   // ---- conditions ----
-  std::vector<Term>& terms() { return terms_; }
+  const std::vector<Term>& terms() const { return terms_; }
   void push(Term term);
   Term pop();
   /// Joins a condition to the last one, where a table holds both.
@@ -121,15 +138,20 @@ class Memory {
 
  private:
   using Scope = std::unordered_map<std::string_view, Variable>;
+  using ReadRun = std::pair<circuit::Clbit, int>;  // the first of the bits, how many
 
   void before_write(std::uint32_t wire, std::uint32_t line);
+  void move_reads(Value& v, std::uint32_t wire, std::uint32_t line,
+                  std::map<ReadRun, circuit::Clbit>& copies);
   void assign_bit(std::uint32_t wire, bool value, std::uint32_t line, std::int32_t condition);
   void assign_bits(std::uint32_t first, int size, circuit::ClassicalExpr value, std::uint32_t line,
                    std::int32_t condition);
   void store(Variable& v, const Value& value, std::uint32_t line, std::int32_t condition);
   void keep(Value& v, std::uint32_t line, std::int32_t condition = -1);
+  std::int32_t where_declared(const Variable& v);
   void assign_running(Variable& v, Value result, std::uint32_t line);
   void materialise(Term& term, std::uint32_t line);
+  bool in_a_register(std::uint32_t wire) const;
   template <class F>
   void for_each_written(const std::vector<std::string_view>& names, F f);
   std::int32_t index_of(Test test);
@@ -140,6 +162,8 @@ class Memory {
   int running_ = 0;        // running loops under way
   std::size_t frame_ = 0;  // first scope of the body under way
   std::vector<int> known_;
+  std::vector<ReadRun> fixed_;
+  bool wrote_what_was_ = false;
   std::vector<Term> terms_;
   std::vector<Value*> kept_;
   bool any_dependent_ = false;  // some variable depends on measured bits

@@ -80,12 +80,10 @@ Token Parser::new_name(const char* what) {
 
 Stmt Parser::statement() {
   const Depth deeper(*this);
-  while (lexer_.token().is('#') || lexer_.token().is('@') || lexer_.token().is_word("pragma")) {
-    lexer_.skip_line();  // pragmas and annotations say nothing that is known here
-  }
+  const bool has_skipped = skip_lines();
   Stmt s;
   s.at = lexer_.token();
-  if (at_end()) return s;
+  if (at_end() || (has_skipped && lexer_.token().is('}'))) return s;
   if (lexer_.token().is('{')) {
     s.kind = StmtKind::kBlock;
     s.body = block();
@@ -118,6 +116,34 @@ Stmt Parser::statement() {
     simple(s, word);
   }
   return s;
+}
+
+// Pragmas and annotations. A pragma that changes what the circuit does is not left out.
+bool Parser::skip_lines() {
+  bool any = false;
+  while (lexer_.token().is('#') || lexer_.token().is('@') || lexer_.token().is_word("pragma")) {
+    const Token at = lexer_.token();
+    if (!at.is('@')) {
+      const std::string_view rest = lexer_.source().text.substr(at.offset);
+      std::string_view line = rest.substr(0, rest.find('\n'));
+      const auto take = [&](std::string_view word) {
+        line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+        const bool found = line.starts_with(word);
+        if (found) line.remove_prefix(word.size());
+        return found;
+      };
+      if (take("#"), take("pragma") && take("braket") && (take("unitary") || take("noise"))) {
+        lexer_.fail(
+            at,
+            "this pragma of Amazon Braket changes what the circuit does and is not read here: "
+            "run the program with Braket's LocalSimulator(\"tilewave\"), which reads it");
+      }
+      skipped_.push_back(at);
+    }
+    lexer_.skip_line();
+    any = true;
+  }
+  return any;
 }
 
 // if (value) body { else if (value) body } [else body]; a chain of any length is one statement

@@ -52,22 +52,36 @@ std::string Interpreter::out_of_range(std::int64_t index, std::size_t size) cons
   return concat("index ", index, " is out of range: there ", there);
 }
 
+// An index that is written out is an error of the program wherever it stands; one that is computed
+// only where the circuit comes there.
+bool Interpreter::may_trap(const Expr& index) const {
+  if (!may_trap_ || !may_not_run()) return false;
+  const std::function<bool(const Expr&)> is_computed = [&](const Expr& e) {
+    if (e.kind == ExprKind::kName) return !memory_.is_register(e.op);
+    return std::any_of(e.args.begin(), e.args.end(),
+                       [&](const ExprPtr& part) { return part && is_computed(*part); });
+  };
+  return is_computed(index);
+}
+
+void Interpreter::fail_index(const Expr& index, std::int64_t i, std::size_t size) const {
+  const std::string problem = out_of_range(i, size);
+  if (in_a_case() || may_trap(index)) throw ImpossibleCase{index.at, problem};
+  fail(index.at, problem);
+}
+
 std::vector<std::size_t> Interpreter::indices(const Expr& e, std::size_t size, bool& is_array) {
   const auto n = static_cast<std::int64_t>(size);
   std::vector<std::size_t> out;
-  const auto add = [&](const Token& at, std::int64_t i) {
-    if (i < -n || i >= n) {
-      const std::string problem = out_of_range(i, size);
-      if (in_a_case()) throw ImpossibleCase{at, problem};
-      fail(at, problem);
-    }
+  const auto add = [&](const Expr& from, std::int64_t i) {
+    if (i < -n || i >= n) fail_index(from, i, size);
     out.push_back(static_cast<std::size_t>(i < 0 ? i + n : i));
   };
   is_array = e.kind == ExprKind::kRange || e.kind == ExprKind::kSet;
   if (e.kind == ExprKind::kSet) {
     for (const ExprPtr& one : e.args) {
       const std::int64_t* given = assumed(*one);
-      add(one->at, given ? *given : known_integer(one, "an index"));
+      add(*one, given ? *given : known_integer(one, "an index"));
     }
     return out;
   }
@@ -86,7 +100,7 @@ std::vector<std::size_t> Interpreter::indices(const Expr& e, std::size_t size, b
     if (step == 0) fail(e.at, "the step of a range cannot be 0");
     const std::int64_t first = place(0, step > 0 ? 0 : n - 1);
     std::int64_t last = place(2, step > 0 ? n - 1 : 0);
-    if (e.args[0]) add(e.args[0]->at, first), out.clear();
+    if (e.args[0]) add(*e.args[0], first), out.clear();
     // The end of a range with a step is a bound: its last element may lie before. One that is just
     // behind the last index is left out, as in the specification's [0:2:12] of twelve qubits.
     if (e.args[2] && last >= n && step > 1 && !in_case) {
@@ -98,7 +112,7 @@ std::vector<std::size_t> Interpreter::indices(const Expr& e, std::size_t size, b
                     ", which is left out"));
       }
     }
-    if (e.args[2]) add(e.args[2]->at, last), out.clear();
+    if (e.args[2]) add(*e.args[2], last), out.clear();
     for (std::int64_t i = first; step > 0 ? i <= last : i >= last; i += step) {
       out.push_back(static_cast<std::size_t>(i));
     }
@@ -106,17 +120,18 @@ std::vector<std::size_t> Interpreter::indices(const Expr& e, std::size_t size, b
     return out;
   }
   if (const std::int64_t* given = assumed(e)) {
-    add(e.at, *given);
+    add(e, *given);
     return out;
   }
   const Value i = evaluate(e);
   if (!i.is_same()) {
+    if (!input_in(i).empty()) fail_not_known(e.at, i, "an index");
     fail(e.at,
          "an index depends on a measurement, which this part of a register may not: index it in "
          "the statement that uses the qubit");
   }
   if (i.is_real() || i.is_turns()) fail(e.at, "an index must be an integer");
-  add(e.at, i.cells[0].i);
+  add(e, i.cells[0].i);
   return out;
 }
 

@@ -196,6 +196,14 @@ Value stored_bits(const std::vector<circuit::Clbit>& wires, const std::vector<in
   return finish(std::move(e), Base::kBit, width, std::move(bits));
 }
 
+Value impossible_value(Base base, int width) {
+  ClassicalExpr e;
+  const std::int32_t one = e.constant(ClassicalType::kUint, 64, 1);
+  const std::int32_t never = e.add({ClassicalOp::kBounded, ClassicalType::kUint, 64, one, -1, 1});
+  add_cast(e, never, type_of(base, width), node_width(base, width));
+  return finish(std::move(e), base, width, {});
+}
+
 Value cast_expr(const Value& a, Base base, int width) {
   ClassicalExpr e = to_expr(a);
   const auto last = static_cast<std::int32_t>(e.nodes.size()) - 1;

@@ -38,7 +38,7 @@ struct TypeName {
 };
 
 enum class ExprKind : std::uint8_t {
-  kInteger,
+  kInteger,  ///< `integer`, or where it has a 64th bit a uint[64] of those bits
   kReal,
   kTime,  ///< in picoseconds; dt counts as a nanosecond
   kBool,
@@ -59,6 +59,7 @@ struct Expr {
   Token at;
   std::string_view op;  ///< operator, or the name
   std::int64_t integer = 0;
+  bool is_long = false;  ///< of kInteger: at least 2^63
   double real = 0;
   TypeName type;
   std::vector<ExprPtr> args;
@@ -157,6 +158,8 @@ class Parser {
   /// OPENQASM 3.0; at the start of a file, if it is there.
   void version();
   Stmt statement();
+  /// The first tokens of lines that say nothing known here, since the last call: pragmas.
+  std::vector<Token> take_skipped() { return std::exchange(skipped_, {}); }
 
  private:
   struct Depth {
@@ -210,8 +213,11 @@ class Parser {
   ExprPtr set_or_range();
   std::vector<ExprPtr> list(std::string_view close);
 
+  bool skip_lines();  // whether there were any
+
   Lexer& lexer_;
   int depth_ = 0;
+  std::vector<Token> skipped_;
 };
 
 /// The type that a word names; kVoid for any other word.

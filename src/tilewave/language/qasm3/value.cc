@@ -58,9 +58,8 @@ double apply_real(std::string_view op, double a, double b) {
   return op == "/" ? a / b : std::fmod(a, b);
 }
 
-// `checked`: both are signed, and a result beyond 64 bits is an error rather than cut.
-std::int64_t apply_integer(std::string_view op, std::int64_t a, std::int64_t b, bool checked,
-                           bool is_signed) {
+// In 64 bits, wrapping around.
+std::int64_t apply_integer(std::string_view op, std::int64_t a, std::int64_t b, bool is_signed) {
   const auto ua = static_cast<std::uint64_t>(a), ub = static_cast<std::uint64_t>(b);
   const auto cut = [](std::uint64_t u) { return static_cast<std::int64_t>(u); };
   if (op == "&") return a & b;
@@ -72,26 +71,39 @@ std::int64_t apply_integer(std::string_view op, std::int64_t a, std::int64_t b, 
   if (op == "/" || op == "%") {
     if (b == 0) throw ValueError{"division by zero"};
     if (!is_signed) return cut(op == "/" ? ua / ub : ua % ub);
-    if (b == -1) return op == "%" ? 0 : apply_integer("-", 0, a, checked, true);
+    if (b == -1) return op == "%" ? 0 : cut(0 - ua);  // the least number has no negative
     return op == "/" ? a / b : a % b;
   }
-  std::int64_t out = 0;
-  bool overflow = false;
-  if (op == "+") overflow = __builtin_add_overflow(a, b, &out);
-  if (op == "-") overflow = __builtin_sub_overflow(a, b, &out);
-  if (op == "*") overflow = __builtin_mul_overflow(a, b, &out);
-  if (op == "**") {
-    out = 1;
-    for (std::uint64_t rest = ub; rest; rest >>= 1) {
-      if (rest & 1) overflow |= __builtin_mul_overflow(out, a, &out);
-      if (rest > 1) overflow |= __builtin_mul_overflow(a, a, &a);
-    }
-  }
-  if (overflow && checked) {
-    throw ValueError{"the result needs more than 64 bits: use a float, as in 10.0 ** 400"};
-  }
-  return out;
+  if (op == "+") return cut(ua + ub);
+  if (op == "-") return cut(ua - ub);
+  if (op == "*") return cut(ua * ub);
+  return cut(circuit::integer_power(ua, ub));
 }
+
+}  // namespace
+
+bool exceeds_64_bits(std::string_view op, const Value& a, const Value& b) {
+  const auto is_int = [](const Value& v) {
+    return v.is_known() && !v.is_real() && !v.is_turns() && v.base != Base::kUint &&
+           v.base != Base::kBit;
+  };
+  if (!is_int(a) || !is_int(b)) return false;
+  std::int64_t x = a.cells[0].i, out = 0;
+  const std::int64_t y = b.cells[0].i;
+  if (op == "+") return __builtin_add_overflow(x, y, &out);
+  if (op == "-") return __builtin_sub_overflow(x, y, &out);
+  if (op == "*") return __builtin_mul_overflow(x, y, &out);
+  if (op != "**" || y < 0) return false;
+  bool overflow = false;
+  out = 1;
+  for (std::int64_t rest = y; rest; rest >>= 1) {
+    if (rest & 1) overflow |= __builtin_mul_overflow(out, x, &out);
+    if (rest > 1) overflow |= __builtin_mul_overflow(x, x, &x);
+  }
+  return overflow;
+}
+
+namespace {
 
 // a / b or a % b of an int and a natural number of 64 bits, which is `a` where `a_is_int` is not
 // set: a quotient of the amounts, with the sign of the int, or with that of a for a remainder.
@@ -148,7 +160,7 @@ Outcome fill(Value& out, const std::function<Cell(std::size_t)>& f, const ReachO
   if (!occurs) return Outcome::kTable;
   // Which case there is, is known while the circuit runs, unless all are alike.
   const bool always = !r.is_conditional && bad.size() == out.cells.size();
-  if (always || out.is_known()) throw ValueError{problem};
+  if (always) throw ValueError{problem};
   return Outcome::kRunning;
 }
 
@@ -196,7 +208,7 @@ bool Value::is_same() const {
 
 Value Value::bits(const std::vector<circuit::Clbit>& wires, const std::vector<int>& known) {
   if (wires.size() > 64) {
-    throw ValueError{"a register of more than 64 bits can only be compared with == and !="};
+    throw ValueError{std::string(kLongRow)};
   }
   Value out{Base::kBit, static_cast<int>(wires.size()), {}, {}};
   for (std::size_t k = 0; k < wires.size(); ++k) {
@@ -233,7 +245,12 @@ std::optional<Value> combine(const Value& a, const Value& b,
   }
   Value out;
   if (a.is_known() && b.is_known()) {
-    out.cells[0] = f(a.cells[0], b.cells[0]);
+    try {
+      out.cells[0] = f(a.cells[0], b.cells[0]);
+    } catch (const ValueError&) {
+      if (!reach || !reach().is_conditional) throw;
+      return std::nullopt;
+    }
     return out;
   }
   std::set_union(a.deps.begin(), a.deps.end(), b.deps.begin(), b.deps.end(),
@@ -277,7 +294,7 @@ Value unary(std::string_view op, const Value& a) {
   } else if (a.is_real()) {
     for (Cell& c : out.cells) c.d = -c.d;
   } else {
-    for (Cell& c : out.cells) c.i = apply_integer("-", 0, c.i, is_signed(a), true);
+    for (Cell& c : out.cells) c.i = apply_integer("-", 0, c.i, true);
     out.base = Base::kInt, out.width = 64;
   }
   return out;
@@ -296,17 +313,11 @@ void check_times(std::string_view op, const Value& a, const Value& b) {
                           left && right ? "two times" : "a time and a number")};
 }
 
-// A known number of places must be one that the value has.
-void check_shift(std::string_view op, const Value& a, const Value& b) {
+void check_shift(std::string_view op, const Value& b) {
   if (b.is_real() || b.is_turns())
     throw ValueError{concat("'", op, "' needs an integer behind it")};
-  if (!b.is_same()) return;
-  const std::int64_t by = b.cells[0].i;
-  if (is_signed(b) && by < 0) throw ValueError{"a shift by a negative number of bits"};
-  if (static_cast<std::uint64_t>(by) > static_cast<std::uint64_t>(a.width)) {
-    throw ValueError{concat("a shift by ", counted(static_cast<std::uint64_t>(by), "bit"),
-                            ": the value has ", a.width)};
-  }
+  if (b.is_same() && is_signed(b) && b.cells[0].i < 0)
+    throw ValueError{"a shift by a negative number of bits"};
 }
 
 Value compare_cells(std::string_view op, const Value& a, const Value& b) {
@@ -336,7 +347,7 @@ Value binary(std::string_view op, Value a, const Value& b, const ReachOf& reach)
   if (op == "++") throw ValueError{"++ joins registers: it stands in 'let'"};
   check_times(op, a, b);
   const bool shift = op == "<<" || op == ">>";
-  if (shift && !a.is_real()) check_shift(op, a, b);
+  if (shift && !a.is_real()) check_shift(op, b);
   const bool logical = op == "&&" || op == "||";
   if ((a.is_turns() || b.is_turns()) && !logical) return angle_binary(op, a, b, reach);
   const bool real = a.is_real() || b.is_real();
@@ -369,10 +380,6 @@ Value binary(std::string_view op, Value a, const Value& b, const ReachOf& reach)
     return *out;
   }
   const IntegerType to = integer_result(op, a, b);
-  const auto is_natural = [](const Value& v) {
-    return v.base == Base::kUint || v.base == Base::kBit;
-  };
-  const bool checked = !is_natural(a) && !is_natural(b);
   const bool with_sign = shift ? is_signed(a) : to.base == Base::kInt;
   const bool mixed = (op == "/" || op == "%") && exceeds_int(a, b);
   std::optional<Value> out = combine(
@@ -380,7 +387,7 @@ Value binary(std::string_view op, Value a, const Value& b, const ReachOf& reach)
       [&](Cell p, Cell q) {
         if (mixed)
           return Cell{wrap(divide_mixed(op, p.i, q.i, is_signed(a)), to.base, to.width), 0};
-        return Cell{wrap(apply_integer(op, p.i, q.i, checked, with_sign), to.base, to.width), 0};
+        return Cell{wrap(apply_integer(op, p.i, q.i, with_sign), to.base, to.width), 0};
       },
       reach);
   if (!out) return binary_expr(op, std::move(a), b);
@@ -422,8 +429,11 @@ Value cast(const Value& a, Base base, int width, const ReachOf& reach) {
     if (is_real_type(base, width)) return {0, as_real(a, c)};
     if (base == Base::kBool) return {a.is_real() ? c.d != 0 : c.i != 0, 0};
     if (!a.is_real()) return {wrap(c.i, base, width), 0};
-    if (std::abs(c.d) >= 0x1p63) throw ValueError{"this number is too large for an integer"};
-    return {wrap(static_cast<std::int64_t>(c.d), base, width), 0};
+    if (!(c.d >= -0x1p63 && c.d < (base == Base::kInt ? 0x1p63 : 0x1p64)))
+      throw ValueError{"this number is too large for an integer"};
+    const auto whole = c.d < 0 ? static_cast<std::int64_t>(c.d)
+                               : static_cast<std::int64_t>(static_cast<std::uint64_t>(c.d));
+    return {wrap(whole, base, width), 0};
   };
   return fill(out, one, reach) == Outcome::kTable ? out : cast_expr(a, base, width);
 }

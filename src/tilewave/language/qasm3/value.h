@@ -24,6 +24,11 @@
 namespace tilewave::language::qasm3 {
 
 constexpr std::size_t kMaxValueBits = 12;
+/// Where a row of more than 64 bits stands for a value.
+constexpr std::string_view kLongRow =
+    "a row of more than 64 bits is no number: it can be assigned to a register of its size, "
+    "compared by == and !=, indexed and counted by popcount; of such rows there are ~ & | ^, and "
+    "shifts and rotations by constants";
 
 struct Cell {
   std::int64_t i = 0;
@@ -45,7 +50,9 @@ struct Value {
   std::vector<Cell> cells{Cell{}};   ///< one unused cell beside an expression
   std::shared_ptr<const circuit::ClassicalExpr> expr = {};  ///< of the bits `deps`, or null
 
-  bool is_known() const { return deps.empty(); }
+  /// A constant that cannot be computed, such as 1 / 0 in a branch that may not be taken, is an
+  /// expression without bits and not known.
+  bool is_known() const { return deps.empty() && !expr; }
   bool is_expr() const { return expr != nullptr; }
   bool is_real() const { return is_real_type(base, width); }
   /// An angle[n]: a number of 2^-n turns.
@@ -53,6 +60,9 @@ struct Value {
   /// Every case gives the same: `cells[0]` is the value.
   bool is_same() const;
   static Value integer(std::int64_t i) { return {Base::kInt, 64, {}, {{i, 0}}}; }
+  static Value natural(std::uint64_t u) {
+    return {Base::kUint, 64, {}, {{static_cast<std::int64_t>(u), 0}}};
+  }
   static Value real(double d) { return {Base::kFloat, 64, {}, {{0, d}}}; }
   static Value boolean(bool b) { return {Base::kBool, 1, {}, {{b, 0}}}; }
   static Value zero(Base base, int width) { return {base, width, {}, {Cell{}}}; }
@@ -72,8 +82,8 @@ struct Reach {
   Value holds = Value::boolean(true);
   bool is_conditional = false;
 };
-/// Asked where some case of a table has no value. One that cannot occur holds 0; where conditions
-/// may exclude it, the running circuit computes the value; otherwise it is an error.
+/// Asked where some case of a table, or a constant, has no value. One that cannot occur holds 0;
+/// where conditions may exclude it, the running circuit computes the value; otherwise it is an error.
 using ReachOf = std::function<Reach()>;
 
 /// Cell by cell over the union of the bits. Throws ValueError where there are too many, or where
@@ -88,6 +98,8 @@ bool fit_a_table(const Value& a, const Value& b);
 
 Value unary(std::string_view op, const Value& a);
 Value binary(std::string_view op, Value a, const Value& b, const ReachOf& reach = {});
+/// Whether `op` of two known integers goes beyond 64 bits, where it wraps around.
+bool exceeds_64_bits(std::string_view op, const Value& a, const Value& b);
 /// sin, cos, ..., popcount, mod, rotl, ...; false when there is no such function.
 bool call_function(std::string_view name, const std::vector<Value>& args, Value& out,
                    const ReachOf& reach = {});
@@ -114,6 +126,8 @@ bool is_comparison(std::string_view op);
 
 /// The value of an input (inputs.cc): `is_register` of a type bit[width].
 Value read_input(const std::string& text, Base base, int width, bool is_register);
+/// The bits of an input of more than 64, the lowest first.
+std::vector<bool> read_row(std::string_view text, std::size_t width);
 
 // ---- angle[n] (angle.cc) ----
 /// `op` where a or b is an angle[n].
@@ -133,6 +147,8 @@ Value turns_expr(const Value& x, int width);
 Value stored(Base base, int width, circuit::Clbit first);
 /// The value in classical bits anywhere, at most 64, lowest first; entries of `known` as for bits.
 Value stored_bits(const std::vector<circuit::Clbit>& wires, const std::vector<int>& known);
+/// What the index of an element that does not exist gives: an error where it is computed.
+Value impossible_value(Base base, int width);
 /// Any value as an expression.
 circuit::ClassicalExpr to_expr(const Value& a);
 
