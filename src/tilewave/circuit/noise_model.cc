@@ -71,10 +71,6 @@ class Writer {
           for (const Qubit q : list) check_qubit(model, rule.path, q, circuit.num_qubits());
         }
       }
-      if (std::ranges::binary_search(circuit.replaced(), rule.label)) {
-        fail(ExitCode::kInput, rule.path, ": the noise model has an error on '", rule.label,
-             "', an instruction that is simulated as its parts: put the error on those");
-      }
       has_idle_ |= rule.on_idle;
       if (rule.on_idle && circuit.has_control_flow()) {
         fail(ExitCode::kInput, rule.path,
@@ -98,6 +94,7 @@ class Writer {
     }
     first[ops.size()] = out_.ops().size();
     for (const auto& [jump, to] : jumps) out_.set_jump_target(jump, first[to]);
+    check_replaced();
     note_idle_rules();
     return std::move(out_);
   }
@@ -110,6 +107,19 @@ class Writer {
     out_.finish_from(at, of.line, condition);
     ++num_added_[static_cast<std::size_t>(&rule - model_.rules.data())];
   }
+  std::uint64_t count_of(const NoiseRule& rule) const {
+    return num_added_[static_cast<std::size_t>(&rule - model_.rules.data())];
+  }
+
+  // Parts of an instruction may be gates that go by its name: by those of the table.
+  void check_replaced() const {
+    for (const NoiseRule& rule : model_.rules) {
+      if (!std::ranges::binary_search(out_.replaced(), rule.label)) continue;
+      if (rule.label_gate != GateId::kCount && count_of(rule) > 0) continue;
+      fail(ExitCode::kInput, rule.path, ": the noise model has an error on '", rule.label,
+           "', an instruction that is simulated as its parts: put the error on those");
+    }
+  }
 
   // A model is made for many circuits, so most rules may find nothing in one of them. But people are
   // told where nothing of a model acts, where a label, which may be any word, is that of no
@@ -121,9 +131,8 @@ class Writer {
           "none that the rules name");
       return;
     }
-    for (std::size_t k = 0; k < model_.rules.size(); ++k) {
-      const NoiseRule& rule = model_.rules[k];
-      if (num_added_[k] > 0) continue;
+    for (const NoiseRule& rule : model_.rules) {
+      if (count_of(rule) > 0) continue;
       if (!rule.label.empty() && !model_.ignores_absent) {
         out_.add_note(concat(rule.path,
                              ": acts on nothing: the circuit has no such operation that "
