@@ -197,6 +197,14 @@ def test_shots_of_circuits_that_measure_in_the_middle():
         tw.expectation(circuit, "IX")
 
 
+def test_measurements_that_never_happen_leave_bits_that_are_0():
+    circuit = tw.Circuit(2, 3).h(0).measure(0, 0).c_if(1, 1)
+    for engine in ("auto", "density", "stabilizer"):
+        assert tw.sample(circuit, 50, seed=1, engine=engine) == {"000": 50}
+    bits = tw.sample_bits(circuit, 50, seed=1)
+    assert bits.shape == (50, 3) and not bits.any()
+
+
 def test_more_than_64_classical_bits():
     circuit = tw.Circuit(2, 150).x(1)
     circuit.measure(1, 3).measure(1, 70).measure(1, 149).measure(0, 80)

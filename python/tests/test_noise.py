@@ -179,6 +179,35 @@ def test_models_as_dictionaries_text_and_files(tmp_path):
         tw.noise_model(3)
 
 
+def test_an_error_on_an_instruction_of_one_qubit_leaves_wider_ones_of_its_name_alone():
+    model = an.NoiseModel()
+    model.add_quantum_error(an.pauli_error([("X", 1)]), ["unitary"], [0])
+    circuit = QuantumCircuit(2)
+    circuit.unitary(np.eye(4), [0, 1])
+    assert tw.sample(from_qiskit(circuit), 10, noise=model) == {"00": 10}
+    circuit.unitary(np.eye(2), [0])
+    assert tw.sample(from_qiskit(circuit), 10, noise=model) == {"01": 10}
+
+
+def test_readout_errors_steer_exact_expectations():
+    circuit = QuantumCircuit(1, 1)
+    circuit.h(0)
+    circuit.measure(0, 0)
+    with circuit.if_test((circuit.clbits[0], 1)):
+        circuit.x(0)
+    model = an.NoiseModel()
+    model.add_all_qubit_readout_error([[0.9, 0.1], [0.2, 0.8]])
+    result = EstimatorV2(noise_model=model).run([(circuit, "Z")], precision=0).result()[0].data
+    np.testing.assert_allclose(result.evs, 0.5 * (0.9 - 0.1) + 0.5 * (0.8 - 0.2), atol=1e-12)
+
+
+def test_noise_follows_a_measurement_that_overwrites_its_condition():
+    noise = {"channels": [{"after": "measure", "channel": "bit_flip", "p": 1}]}
+    circuit = tw.Circuit(1, 2).x(0).measure(0, 0).c_if(0, 0).measure(0, 1)
+    for engine in ("auto", "density", "trajectories", "stabilizer"):
+        assert tw.sample(circuit, 10, noise=noise, engine=engine) == {"01": 10}
+
+
 def test_noise_on_an_instruction_that_is_simulated_as_its_parts_is_refused():
     part = QuantumCircuit(2, name="mine")
     part.h(0)

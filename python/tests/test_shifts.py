@@ -59,6 +59,28 @@ def noisy_circuit():
     return circuit.ry(b, 1).r(a, b, 2)
 
 
+@pytest.mark.parametrize("shots", [0, 100])
+def test_density_matrices_follow_measurements_in_the_middle(shots):
+    a = tw.Parameter("a")
+    circuit = tw.Circuit(1, 1).h(0).measure(0, 0).rx(a, 0).c_if(0, 1)
+    noise, left = {"channels": [{"after": ["rx"], "channel": "depolarizing", "p": 0.03}]}, 1 - 0.04
+    value, slope = 0.5 - 0.5 * np.cos(0.4) * left, 0.5 * np.sin(0.4) * left
+    for seed in (1, 2):
+        found = tw.shift_gradient(circuit, "Z", [0.4], noise=noise, engine="density", shots=shots, seed=seed)
+        np.testing.assert_allclose([found.value, *found.gradient], [value, slope], atol=1e-12)
+        assert found.value_error == 0 and not found.errors.any()
+    for engine in ("density", "auto"):
+        run = tw.run(circuit.bind([0.4]), shots, noise=noise, engine=engine, observables="Z", seed=1)
+        np.testing.assert_allclose(run.expectations, [value], atol=1e-12 if engine == "density" or not shots else 0.3)
+        assert len(run.expectation_errors) == (run.engine == "trajectories")
+    assert math.isclose(tw.expectation(circuit.bind([0.4]), "Z", noise=noise), value, abs_tol=1e-12)
+    drawn = tw.shift_gradient(circuit, "Z", [0.4], noise=noise, engine="trajectories", shots=2000, seed=3)
+    assert 0 < drawn.value_error < 0.05 and abs(drawn.value - value) < 5 * drawn.value_error
+    assert np.all(abs(drawn.gradient - slope) < 5 * drawn.errors) and np.all(drawn.errors > 0)
+    one = tw.shift_gradient(circuit, "Z", [0.4], noise=noise, engine="trajectories", shots=1, seed=3)
+    assert math.isnan(one.value_error) and np.isnan(one.errors).all()
+
+
 def test_density_matrices_give_exact_derivatives():
     circuit, values, observable = noisy_circuit(), np.array([0.4, -1.1]), "XZI + 0.5 IYX - ZZZ"
     found = tw.shift_gradient(circuit, observable, values, noise=NOISE, engine="density")

@@ -44,10 +44,9 @@ def from_aer(model: Mapping[str, Any]) -> dict[str, Any]:
         if everywhere.get(name) is not None:
             rule = {**where, **everywhere[name]}
             if others:
-                rule["except"] = [list(place) if len(place) > 1 else place[0] for place in others]
+                rule["except"] = [list(place) for place in others]
             channels.append(rule)
-        channels += [{**where, **channel, "qubits": [list(place)] if len(place) > 1 else [place[0]]}
-                     for place, channel in others.items() if channel is not None]
+        channels += [{**where, **channel, "qubits": [list(place)]} for place, channel in others.items() if channel is not None]
     readout.sort(key=lambda entry: bool(entry[0]))  # the last that names a qubit counts
     return {"channels": channels, "absent_qubits": "ignore",
             "readout": [{"qubits": sorted({q for place in places for q in place}) if places else "all", "matrix": matrix}

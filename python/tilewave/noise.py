@@ -27,7 +27,6 @@ class NoiseModel:
     def __init__(self, model: Mapping[str, Any], name: str = "noise") -> None:
         self._dict, self._name = model, name
         self._core = _core._Noise(json.dumps(model), name)
-        self._labels = {rule.get("label") for rule in model.get("channels", [])} - {None}
         self._passes: Any = None  # Qiskit's, which put further noise into its circuits
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -98,14 +97,4 @@ def noisy(circuit: AnyCircuit, noise: Noise) -> tuple[_core.Circuit, Any]:
         return circuit_of(circuit), None
     if model._passes is not None and type(circuit).__module__.split(".")[0] == "qiskit":
         circuit = model._passes.run(circuit)
-    circuit = circuit_of(circuit)
-    check_parts(circuit, model)
-    return circuit, model._core
-
-
-def check_parts(circuit: _core.Circuit, model: NoiseModel) -> None:
-    """Noise on an instruction that was replaced by its definition has no place to go."""
-    lost = sorted(model._labels.intersection(circuit._replaced))
-    if lost:
-        raise ValueError(f"the noise model has an error on '{lost[0]}', an instruction that is simulated as its parts: put the "
-                         "error on those, or transpile the circuit first")
+    return circuit_of(circuit), model._core

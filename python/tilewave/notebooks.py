@@ -38,7 +38,7 @@ def result_html(result: Any) -> str:
     for title, values, errors in (("P(qubit = 1)", result.probabilities, result.probability_errors),
                                   ("expectation", result.expectations, result.expectation_errors)):
         if len(values):
-            rows = [[k, f"{value:.9g}" + (f" ± {errors[k]:.2g}" if len(errors) else "")]
+            rows = [[k, f"{value:.9g}" + (f" ± {errors[k]:.2g}" if len(errors) and errors[k] == errors[k] else "")]
                     for k, value in enumerate(values[:_MOST_ROWS])]
             parts.append(_table("" if parts else caption, ["", title], rows, len(values)))
     return "".join(parts) or f"<p>{escape(caption)}</p>"

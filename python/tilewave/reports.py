@@ -54,6 +54,11 @@ def _term_texts(terms: Terms, num_qubits: int, pauli_order: PauliOrder) -> list[
     return [f"{c:g} {''.join('IXZY'[k] for k in row)}" for c, row in zip(coefficients, letters)]
 
 
+def _known(value: float) -> Optional[float]:
+    """JSON has no NaN, which the error of a single trajectory is."""
+    return None if np.isnan(value) else value
+
+
 def as_dict(result: Result, title: Optional[str] = None) -> dict[str, Any]:
     """A Result under the names `tilewave run --json` gives it."""
     data = {} if title is None else {"title": title}
@@ -67,11 +72,11 @@ def as_dict(result: Result, title: Optional[str] = None) -> dict[str, Any]:
     for name in ("probabilities", "joint_probabilities", "expectations", "probability_errors", "expectation_errors"):
         values = np.asarray(getattr(result, name))
         if values.size:
-            data[name] = values.tolist()
+            data[name] = [_known(value) for value in values.tolist()]
     if "expectations" in data:
         data["expectation_sum"] = result.expectation_sum
     if "expectation_errors" in data:
-        data["expectation_sum_error"] = result.expectation_sum_error
+        data["expectation_sum_error"] = _known(result.expectation_sum_error)
     data["plan"] = dict(result.plan)
     data["timings_s"] = {name[:-2]: value for name, value in result.timings.items()}
     data["steps"] = list(result.steps)

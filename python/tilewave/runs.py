@@ -257,8 +257,8 @@ def expectation(circuit: AnyCircuit, observable: Observable, *, shots: int = 0, 
     """<psi|O|psi> of a sum of Pauli strings: a text such as "0.5 ZZI + 0.2 X0 Y3" (the rightmost character of a dense
     string is qubit 0; ``pauli_order="first"`` reads the other way), a dictionary string -> coefficient, a list of
     (string, coefficient) or of strings, or a Qiskit SparsePauliOp or Pauli. A circuit that measures in the middle needs ``shots``,
-    over which the expectation is averaged; a noisy one is exact or averaged over trajectories (``shots`` of them, 1000
-    when none are given): `run` tells which, and the standard errors."""
+    over which the expectation is averaged; a noisy one, or one with ``engine="density"``, needs none and is exact or
+    averaged over trajectories (``shots`` of them, 1000 when none are given): `run` tells which, and the standard errors."""
     circuit, core = noisy(circuit, noise)
     coefficients, x, z = pauli_terms(observable, circuit.num_qubits, pauli_order)
     terms, how = (np.ones(len(coefficients)), x, z), how_of(precision, device, threads)

@@ -16,8 +16,9 @@ _HOPS = {("xx_plus_yy", 0), ("xx_minus_yy", 0)}
 
 
 class ShiftGradient(NamedTuple):
-    """What `shift_gradient` gives. Errors are 0 where a density matrix or a state gives exact numbers, standard errors over
-    trajectories, and NaN for means over the shots of a circuit that measures in the middle without noise."""
+    """What `shift_gradient` gives. Errors are 0 where a density matrix or a state gives exact numbers; standard errors over
+    trajectories, and over shots of a density matrix whose outcomes are too many to be followed; and NaN for single
+    trajectories and for means over the shots of a circuit that measures in the middle without noise."""
     value: float
     gradient: NDArray[np.float64]
     value_error: float
@@ -34,7 +35,8 @@ def shift_gradient(circuit: AnyCircuit, observable: Observable, values: Any, *, 
     An expectation is a trigonometric polynomial in the angle of a gate, whatever channels are around it, so its derivative is
     exactly a weighted sum of 2 values at other angles, for rotations about Pauli strings and phases, of 4 for controlled
     rotations, and of 8 for other gates (Wierichs, Izaac, Wang and Lin, Quantum 6, 677 (2022)). Every gate is shifted by
-    itself, and so many runs are made. With ``engine="density"`` they are exact. With trajectories (``shots`` of them for every
+    itself, and so many runs are made. With ``engine="density"`` they are exact, also over measurements in the middle, of at
+    most 65,536 outcomes that later operations read (docs/noise.md). With trajectories (``shots`` of them for every
     run, 1000 when none are given) every run draws its own, and errors are standard errors.
 
     Raises ValueError for a circuit with loops or jumps, values of another shape or that are not finite, an observable that

@@ -55,6 +55,46 @@ with tempfile.TemporaryDirectory() as folder:
         model.write_text(text)
         done = tilewave("run", BELL, "--noise", model)
         c.check(done.code == INPUT and wanted in done.err and done.err.count("error:") == 1, f"{done.code}: {done.err!r}")
+    def run(program, rules, *arguments):
+        model.write_text(json.dumps(rules if "readout" in rules else {"channels": rules}))
+        return tilewave("run", "FILE", "--noise", model, *arguments, text=HEAD + program)
+
+    # circuits that reset or measure in the middle need no shots: exact where that is the cheaper way
+    flip = [{"after": "h", "channel": "phase_flip", "p": 0.1}]
+    found = run("qreg q[1]; x q[0]; reset q[0]; h q[0];", flip, "--expect", "X0", "--json").json()
+    c.check(found["engine"] == "density" and abs(found["expectations"][0] - 0.8) < 1e-12, f"reset {found}")
+    steered = "qreg q[2]; creg c[1]; h q[0]; measure q[0]->c[0]; if(c==1) h q[1];"
+    for engine in ("auto", "density", "trajectories"):
+        found = run(steered, flip, "--expect", "X1", "--engine", engine, "--seed", "1", "--json").json()
+        error = found.get("expectation_errors", [0])[0]
+        c.check((engine == "trajectories") == (error > 0), f"{engine}: error {error}")
+        c.check(found.get("trajectories", 1000) == 1000, f"{engine}: {found}")
+        c.check(abs(found["expectations"][0] - 0.4) <= 5 * error + 1e-12, f"{engine}: {found['expectations']} +- {error}")
+    found = run(steered, flip, "--expect", "X1", "--engine", "trajectories", "--shots", "1")
+    c.check("<1 X1> = " in found.out or "<1 " in found.out, f"{found.out!r} {found.err!r}")
+    c.check("+-" not in found.out and "nan" not in found.out, f"one trajectory has no error: {found.out!r}")
+    found = run(steered, flip, "--expect", "X1", "--engine", "trajectories", "--shots", "1", "--json").json()
+    c.check(found["expectation_errors"] == [None] and found["expectation_sum_error"] is None, f"{found}")
+
+    # places: a qubit, or an operation on just that qubit
+    reset = {"after": "cx", "channel": "reset", "p0": 1}
+    for places, wanted in (([0], "10"), ([1], "01"), ([[0, 1]], "00"), ([[0]], "11")):
+        found = run("qreg q[2]; x q[0]; cx q[0],q[1];", [{**reset, "qubits": places}], "--shots", "5", "--json").json()
+        c.check(found["counts"] == {wanted: 5}, f"{places}: {found['counts']}")
+        c.check((wanted == "11") == any("none of the noise model's channels" in w for w in found["warnings"]),
+                f"{places}: {found['warnings']}")
+    # the noise of a measurement that overwrites its condition, gates with controls, and labels of a program's gates
+    program = "qreg q[1]; creg c[1]; creg d[1]; x q[0]; if (c == 0) measure q[0] -> c[0]; measure q[0] -> d[0];"
+    found = run(program, [{"after": "measure", "channel": "bit_flip", "p": 1}], "--shots", "5", "--json").json()
+    c.check(found["counts"] == {"0 1": 5}, f"{found['counts']}")
+    found = run("qreg q[2]; x q[0]; cz q[0],q[1];",
+                [{"after": "cz", "channel": "unitary_mixture", "unitaries": [{"p": 1, "gate": "cx"}]}], "--shots", "5", "--json").json()
+    c.check(found["counts"] == {"11": 5}, f"{found['counts']}")
+    foo = [{"after": "all", "label": "foo", "channel": "bit_flip", "p": 1}]
+    done = run("gate foo a { x a; } qreg q[1]; foo q[0];", foo, "--shots", "5")
+    c.check(done.code == INPUT and "an error on 'foo', an instruction that is simulated as its parts" in done.err, f"{done.err!r}")
+    done = run("qreg q[1]; x q[0];", [*foo, {"after": "x", "channel": "bit_flip", "p": 1}], "--shots", "5")
+    c.check(done.code == 0 and "goes by the label 'foo'" in done.err + done.out, f"{done.out!r} {done.err!r}")
 done = tilewave("run", BELL, "--noise", DEVICE, "--amplitudes", "0")
 c.check(done.code == 2 and "no single state" in done.err, f"{done.code}: {done.err!r}")
 done = tilewave("run", "FILE", "--noise", DEVICE, "--engine", "density", text=HEAD + "qreg q[20]; h q;")

@@ -22,7 +22,6 @@ from .convert import Converter, NeedsValues
 _MOST_FUNCTION_QUBITS = 18  # beyond, bound circuits run about as fast, and a GPU may suit them
 _MOST_SETS = 256  # of values that run side by side
 _FEWEST_SETS = 3  # that are worth it
-_TRAJECTORIES = 1000  # of expectation values, where a density matrix is not cheaper
 _MOST_SHOTS = 1 << 22  # that are drawn at a time
 _DEFAULT = cirq.QubitOrder.DEFAULT
 _SHORT = {"f": "max_fused_gate_size", "t": "cpu_threads", "r": "ev_noisy_repetitions", "g": "use_gpu", "gmode": "gpu_mode",
@@ -463,8 +462,7 @@ class TilewaveSimulator(cirq.SimulatesSamples, cirq.SimulatesAmplitudes,
         if not circuit.is_noisy:  # it resets qubits
             return _core._exact_expectations(circuit, terms, *self._how, None, initial)
         engine = "trajectories" if self.options["r"] else "auto"
-        shots = self.options["r"] or (_TRAJECTORIES if circuit.is_dynamic else 0)
-        return _core._run(circuit, shots, self.get_seed(), *self._how, None, terms, False, False, False, False,
+        return _core._run(circuit, self.options["r"], self.get_seed(), *self._how, None, terms, False, False, False, False,
                           None, engine, "auto", initial).expectations
 
     def simulate_moment_expectation_values(self, program: cirq.AbstractCircuit, indexed_observables: Any, param_resolver: Any,

@@ -18,7 +18,7 @@ from qiskit.result import Result
 from qiskit.transpiler import Target
 
 from .. import __version__, _core
-from ..noise import check_parts, noise_model
+from ..noise import noise_model
 from ..observables import NO_TERMS
 from ..runs import _count, how_of, seed_of
 from .convert import _STANDARD
@@ -217,10 +217,7 @@ def _converted(circuit, values, model):
     if values is None:
         names = ", ".join(sorted(parameter.name for parameter in circuit.parameters))
         raise ValueError(f"parameter {names} has no value: give parameter_binds, or use assign_parameters first")
-    for converted in bound_circuits(circuit, values):
-        if model is not None:
-            check_parts(converted, model)
-        yield converted
+    yield from bound_circuits(circuit, values)
 
 
 def _experiment(circuit, converted, shots, seed, how, noise, memory):

@@ -18,7 +18,7 @@ from qiskit.primitives.containers.sampler_pub import SamplerPub, SamplerPubLike
 
 from .. import _core
 from .._types import Device, Noise, Precision
-from ..noise import NoiseModel, check_parts
+from ..noise import NoiseModel
 from ..noise import noise_model as _noise_model
 from ..observables import NO_TERMS, mask_words, need_finite
 from ..runs import _bits_of, how_of, means_of
@@ -224,10 +224,7 @@ def circuits_of(pub, noise):
     values = pub.parameter_values
     parameters = list(circuit.parameters)
     rows = values.as_array(parameters).reshape(values.size, -1) if parameters else np.zeros((values.size, 0))
-    for converted in bound_circuits(circuit, rows):
-        if noise is not None:
-            check_parts(converted, noise)
-        yield converted
+    yield from bound_circuits(circuit, rows)
 
 
 def measured_bits(circuit, shots, seed, how, noise=None):
@@ -347,7 +344,7 @@ def _expectations(circuit, terms, precision, rng, how, noise):
     result = _core._run(circuit, shots, int(rng.integers(1 << 63)), *how, None, terms, False, False, False, False, core)
     if len(result.expectation_errors):
         return result.expectations, result.expectation_errors
-    return result.expectations, precision if circuit.is_dynamic else 0.0
+    return result.expectations, precision if circuit.is_dynamic and result.engine != "density" else 0.0
 
 
 def _shots_for(precision):

@@ -166,8 +166,8 @@ class Circuit {
   std::span<const std::string> notes() const { return notes_; }
   void add_note(std::string note) { notes_.push_back(std::move(note)); }
 
-  /// Names of instructions that a conversion replaced by their parts, which noise on them cannot
-  /// reach: sorted, each once.
+  /// Names of instructions that a conversion replaced by their parts, and of gates that a program
+  /// defines, which noise on them cannot reach: sorted, each once.
   std::span<const std::string> replaced() const { return replaced_; }
   void add_replaced(std::string name);
 

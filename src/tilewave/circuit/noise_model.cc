@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tilewave/base/concat.h"
 #include "tilewave/base/error.h"
 #include "tilewave/circuit/listing.h"
 
@@ -40,10 +41,16 @@ bool matches(const NoiseRule& rule, const Circuit& circuit, const Op& op) {
   }
 }
 
-// Whether a list of qubits names one qubit, or all qubits of an operation in their order.
-bool names(const std::vector<std::vector<Qubit>>& lists, std::span<const Qubit> qubits) {
-  return std::any_of(lists.begin(), lists.end(),
+bool names_operation(const NoisePlaces& places, std::span<const Qubit> qubits) {
+  return std::any_of(places.operations.begin(), places.operations.end(),
                      [&](const auto& list) { return std::ranges::equal(list, qubits); });
+}
+bool names_qubit(const NoisePlaces& places, Qubit q) {
+  return std::find(places.qubits.begin(), places.qubits.end(), q) != places.qubits.end();
+}
+// Waiting is an operation on one qubit.
+bool names_waiting(const NoisePlaces& places, Qubit q) {
+  return names_qubit(places, q) || names_operation(places, {&q, 1});
 }
 
 void check_qubit(const NoiseModel& model, const std::string& path, Qubit qubit,
@@ -55,10 +62,12 @@ void check_qubit(const NoiseModel& model, const std::string& path, Qubit qubit,
 
 class Writer {
  public:
-  Writer(const Circuit& circuit, const NoiseModel& model) : out_(circuit), model_(model) {
+  Writer(const Circuit& circuit, const NoiseModel& model)
+      : out_(circuit), model_(model), num_added_(model.rules.size()) {
     for (const NoiseRule& rule : model.rules) {
-      for (const auto* lists : {&rule.qubits, &rule.except}) {
-        for (const auto& list : *lists) {
+      for (const auto* places : {&rule.places, &rule.except}) {
+        for (const Qubit q : places->qubits) check_qubit(model, rule.path, q, circuit.num_qubits());
+        for (const auto& list : places->operations) {
           for (const Qubit q : list) check_qubit(model, rule.path, q, circuit.num_qubits());
         }
       }
@@ -80,21 +89,93 @@ class Writer {
       first[k] = out_.ops().size();
       const Op& op = ops[k];
       if (has_idle_) add_idle(k, op);
-      add_channels(op, true);
       if (op.kind == OpKind::kJump) jumps.emplace_back(out_.ops().size(), op.first_param);
-      out_.put_op(op);
-      add_channels(op, false);
+      overwrites_its_condition(op) ? add_branch(op) : add_with_channels(op);
     }
     first[ops.size()] = out_.ops().size();
     for (const auto& [jump, to] : jumps) out_.set_jump_target(jump, first[to]);
+    check_replaced();
+    note_idle_rules();
     return std::move(out_);
   }
 
  private:
-  void add_channel(const NoiseRule& rule, std::span<const Qubit> targets, const Op& of) {
+  void add_channel(const NoiseRule& rule, std::span<const Qubit> targets, const Op& of,
+                   std::int32_t condition) {
     const std::size_t at = out_.ops().size();
     out_.add_channel(targets, rule.channel);
-    out_.finish_from(at, of.line, of.condition);
+    out_.finish_from(at, of.line, condition);
+    ++num_added_[static_cast<std::size_t>(&rule - model_.rules.data())];
+  }
+  std::uint64_t count_of(const NoiseRule& rule) const {
+    return num_added_[static_cast<std::size_t>(&rule - model_.rules.data())];
+  }
+
+  // Parts of an instruction may be gates that go by its name: by those of the table.
+  void check_replaced() const {
+    for (const NoiseRule& rule : model_.rules) {
+      if (!std::ranges::binary_search(out_.replaced(), rule.label)) continue;
+      if (rule.label_gate != GateId::kCount && count_of(rule) > 0) continue;
+      fail(ExitCode::kInput, rule.path, ": the noise model has an error on '", rule.label,
+           "', an instruction that is simulated as its parts: put the error on those");
+    }
+  }
+
+  // A model is made for many circuits, so most rules may find nothing in one of them. But people are
+  // told where nothing of a model acts, where a label, which may be any word, is that of no
+  // operation, and where the circuit has a gate of its own by the name that a rule has.
+  void note_idle_rules() {
+    if (!model_.rules.empty() && std::ranges::all_of(num_added_, [](auto n) { return n == 0; })) {
+      out_.add_note(
+          "none of the noise model's channels acts in this circuit: its operations are "
+          "none that the rules name");
+      return;
+    }
+    for (const NoiseRule& rule : model_.rules) {
+      if (count_of(rule) > 0) continue;
+      if (!rule.label.empty() && !model_.ignores_absent) {
+        out_.add_note(concat(rule.path,
+                             ": acts on nothing: the circuit has no such operation that "
+                             "goes by the label '",
+                             rule.label, "'"));
+      }
+      for (const GateId gate : rule.gates) {
+        const std::string name(gate_info(gate).name);
+        if (std::ranges::binary_search(out_.replaced(), name)) {
+          out_.add_note(concat(rule.path, ": acts on nothing: '", name,
+                               "' is defined in the program, where its parts are the operations"));
+        }
+      }
+    }
+  }
+
+  void add_with_channels(const Op& op) {
+    add_channels(op, true);
+    out_.put_op(op);
+    add_channels(op, false);
+  }
+
+  // A measurement may change the bits that its condition reads, and its noise is not to ask them
+  // again: the condition is asked once, by a jump to all that it decides about.
+  bool overwrites_its_condition(const Op& op) const {
+    if (op.kind != OpKind::kMeasure || op.condition < 0) return false;
+    bool found = false;
+    out_.for_each_read(op, [&](Clbit first, std::uint32_t count) {
+      found |= op.clbit >= first && op.clbit < first + count;
+    });
+    return found && std::any_of(model_.rules.begin(), model_.rules.end(), [&](const NoiseRule& r) {
+             return !r.before && matches(r, out_, op);
+           });
+  }
+  void add_branch(Op op) {
+    const std::size_t to_body = out_.add_jump(op.condition);
+    out_.finish_from(to_body, op.line, op.condition);
+    const std::size_t to_end = out_.add_jump();
+    out_.finish_from(to_end, op.line, -1);
+    op.condition = -1;
+    out_.set_jump_target(to_body, out_.ops().size());
+    add_with_channels(op);
+    out_.set_jump_target(to_end, out_.ops().size());
   }
 
   void add_channels(const Op& op, bool before) {
@@ -103,8 +184,8 @@ class Writer {
       const auto span = out_.qubits(op);
       const std::vector<Qubit> qubits(span.begin(), span.end());  // the pool grows
       const auto one_by_one = rule.channel->num_qubits == 1;
-      if (qubits.size() > 1 && names(rule.except, qubits)) continue;
-      const bool whole = qubits.size() > 1 && names(rule.qubits, qubits);
+      if (names_operation(rule.except, qubits)) continue;
+      const bool whole = rule.places.empty() || names_operation(rule.places, qubits);
       std::vector<Qubit> targets;
       if (rule.acts_on.empty()) {
         targets = qubits;
@@ -118,13 +199,13 @@ class Writer {
       }
       if (!one_by_one) {
         const bool fits = static_cast<int>(targets.size()) == rule.channel->num_qubits;
-        if (fits && (rule.qubits.empty() || whole)) add_channel(rule, targets, op);
+        if (fits && whole) add_channel(rule, targets, op, op.condition);
         continue;
       }
       for (const Qubit q : targets) {
-        if (!rule.qubits.empty() && !whole && !names(rule.qubits, {&q, 1})) continue;
-        if (names(rule.except, {&q, 1})) continue;
-        add_channel(rule, {&q, 1}, op);
+        if (!whole && !names_qubit(rule.places, q)) continue;
+        if (names_qubit(rule.except, q)) continue;
+        add_channel(rule, {&q, 1}, op, op.condition);
       }
     }
   }
@@ -163,13 +244,11 @@ class Writer {
       if (before == 0) continue;  // nothing happened to it so far
       for (std::size_t layer = before; layer < layer_[k]; ++layer) {
         for (const NoiseRule& rule : model_.rules) {
-          if (!rule.on_idle || (!rule.qubits.empty() && !names(rule.qubits, {&q, 1})) ||
-              names(rule.except, {&q, 1})) {
+          if (!rule.on_idle || (!rule.places.empty() && !names_waiting(rule.places, q)) ||
+              names_waiting(rule.except, q)) {
             continue;
           }
-          const std::size_t at = out_.ops().size();
-          out_.add_channel({&q, 1}, rule.channel);
-          out_.finish_from(at, op.line, -1);
+          add_channel(rule, {&q, 1}, op, -1);
         }
       }
     }
@@ -177,6 +256,7 @@ class Writer {
 
   Circuit out_;
   const NoiseModel& model_;
+  std::vector<std::uint64_t> num_added_;  // channels, by each rule
   bool has_idle_ = false;
   std::vector<std::size_t> layer_, busy_until_;
 };

@@ -12,6 +12,13 @@
 
 namespace tilewave::circuit {
 
+/// Where a rule acts, or does not.
+struct NoisePlaces {
+  std::vector<Qubit> qubits;                   ///< the channel on these qubits
+  std::vector<std::vector<Qubit>> operations;  ///< operations on just these qubits, in this order
+  bool empty() const { return qubits.empty() && operations.empty(); }
+};
+
 /// Every rule that matches an operation adds its channel, in the order of the rules.
 struct NoiseRule {
   std::string path;  ///< where it stands in its file, for errors
@@ -27,9 +34,8 @@ struct NoiseRule {
   std::string label;
   GateId label_gate = GateId::kCount;  ///< the gate with this name
 
-  /// Lists of qubits; empty: everywhere. One qubit: the channel on that qubit; several: an
-  /// operation on just these qubits in this order.
-  std::vector<std::vector<Qubit>> qubits, except;
+  NoisePlaces places;        ///< empty: everywhere
+  NoisePlaces except;        ///< these are left out
   std::vector<int> acts_on;  ///< which qubits of the operation; empty: all, one by one when the
                              ///< channel has one qubit
 };
@@ -56,8 +62,9 @@ struct NoiseModel {
 inline constexpr const char* kDelayLabel = "delay";
 bool is_delay(const Circuit& circuit, const Op& op);
 
-/// The circuit with the channels of the model as operations. Throws Error(kInput) with the rule's
-/// path for a qubit the circuit does not have, unless the model ignores those.
+/// The circuit with the channels of the model as operations, and notes about rules that seem to miss
+/// what they are for. Throws Error(kInput) with the rule's path for a qubit the circuit does not have,
+/// unless the model ignores those, and for a label that names an instruction which was replaced.
 Circuit with_noise(const Circuit& circuit, const NoiseModel& model);
 
 /// One entry a qubit; empty where no qubit is read wrongly. Throws as with_noise.

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tilewave/base/error.h"
 #include "tilewave/circuit/density.h"
 #include "tilewave/circuit/listing.h"
 
@@ -43,13 +44,13 @@ TEST(NoiseModel, RulesFindTheirOperations) {
   NoiseModel model;
   model.rules.push_back(rule(depolarizing(1, 0.1), "all"));
   model.rules.back().all_gates = true;
-  model.rules.back().except = {{2}};
+  model.rules.back().except.qubits = {2};
   model.rules.push_back(rule(depolarizing(2, 0.1), "pair"));
   model.rules.back().gates = {GateId::kCx};
-  model.rules.back().except = {{1, 0}};
+  model.rules.back().except.operations = {{1, 0}};
   model.rules.push_back(rule(depolarizing(1, 0.1), "target"));
   model.rules.back().gates = {GateId::kCx};
-  model.rules.back().qubits = {{1, 0}};
+  model.rules.back().places.operations = {{1, 0}};
   model.rules.back().acts_on = {1};
   model.rules.push_back(rule(depolarizing(1, 0.1), "read"));
   model.rules.back().on_measure = model.rules.back().before = true;
@@ -88,6 +89,84 @@ TEST(NoiseModel, JumpsGoWhereTheyWent) {
   model.rules.push_back(rule(phase_damping(0.1), "p"));
   model.rules.back().all_gates = true;
   EXPECT_EQ(listing(with_noise(c, model)), "x 0; p 0; h 0; p 0; measure 0; jump>2 if; ");
+}
+
+TEST(NoiseModel, AMeasurementThatOverwritesItsConditionKeepsItsNoise) {
+  Circuit c(2, 2);
+  c.add_gate(GateId::kX, {0});
+  c.add_measure(0, 0);
+  c.set_condition(1, {0, 2, {0}});  // reads the bit it writes
+  c.add_measure(1, 1);
+  c.set_condition(2, {0, 1, {1}});  // and this one does not
+  const std::size_t back = c.add_jump(c.add_condition({1, 1, {1}}));
+  c.set_jump_target(back, 1);
+  NoiseModel model;
+  model.rules.push_back(rule(phase_damping(0.1), "after"));
+  model.rules.back().on_measure = true;
+  model.rules.push_back(rule(phase_damping(0.1), "before"));
+  model.rules.back().on_measure = model.rules.back().before = true;
+  EXPECT_EQ(listing(with_noise(c, model)),
+            "x 0; jump>3 if; jump>6; before 0; measure 0; after 0; "
+            "before 1 if; measure 1 if; after 1 if; jump>1 if; ");
+  model.rules.erase(
+      model.rules.begin());  // nothing stands behind: the condition is asked as it was
+  EXPECT_EQ(listing(with_noise(c, model)),
+            "x 0; before 0 if; measure 0 if; before 1 if; measure 1 if; jump>1 if; ");
+}
+
+// A qubit in a list of its own is an operation on just that qubit; by itself it is a place.
+TEST(NoiseModel, PlacesAreQubitsOrOperations) {
+  Circuit c(2);
+  c.add_gate(GateId::kH, {0});
+  c.add_gate(GateId::kH, {1});
+  c.add_gate(GateId::kCx, {0, 1});
+  const auto found = [&](const NoisePlaces& places, const NoisePlaces& except) {
+    NoiseModel model;
+    model.rules.push_back(rule(phase_damping(0.1), "p"));
+    model.rules.back().all_gates = true;
+    model.rules.back().places = places;
+    model.rules.back().except = except;
+    return listing(with_noise(c, model));
+  };
+  EXPECT_EQ(found({{0}, {}}, {}), "h 0; p 0; h 1; cx 0 1; p 0; ");
+  EXPECT_EQ(found({{}, {{0}}}, {}), "h 0; p 0; h 1; cx 0 1; ");
+  EXPECT_EQ(found({{1}, {{0}}}, {}), "h 0; p 0; h 1; p 1; cx 0 1; p 1; ");
+  EXPECT_EQ(found({}, {{0}, {}}), "h 0; h 1; p 1; cx 0 1; p 1; ");
+  EXPECT_EQ(found({}, {{}, {{0}}}), "h 0; h 1; p 1; cx 0 1; p 0; p 1; ");
+}
+
+TEST(NoiseModel, RulesThatMissWhatTheyAreForAreTold) {
+  Circuit c(1);
+  c.add_gate(GateId::kH, {0});
+  NoiseModel model;
+  model.rules.push_back(rule(phase_damping(0.1), "p"));
+  model.rules.back().gates = {GateId::kX};
+  const auto notes = [&] {
+    const Circuit noisy = with_noise(c, model);
+    std::string out;
+    for (const std::string& note : noisy.notes()) out += note + "\n";
+    return out;
+  };
+  EXPECT_EQ(notes(),
+            "none of the noise model's channels acts in this circuit: its operations are none that "
+            "the rules name\n");
+  model.rules.push_back(rule(phase_damping(0.1), "p"));
+  model.rules.back().all_gates = true;
+  EXPECT_EQ(notes(), "");  // a model is made for many circuits
+  model.rules.front().all_gates = true;
+  model.rules.front().label = "foo";
+  EXPECT_EQ(notes(),
+            "rule: acts on nothing: the circuit has no such operation that goes by the label "
+            "'foo'\n");
+  c.add_replaced("x");
+  model.rules.front().label.clear();
+  model.rules.front().all_gates = false;
+  EXPECT_EQ(notes(),
+            "rule: acts on nothing: 'x' is defined in the program, where its parts are the "
+            "operations\n");
+  c.add_replaced("foo");
+  model.rules.front().label = "foo";
+  EXPECT_THROW(with_noise(c, model), Error);
 }
 
 TEST(Density, ConjugatesAreOfTheTableWhereItHasThem) {

@@ -1,5 +1,6 @@
 // A run for people.
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -60,9 +61,9 @@ std::string twelve_digits(double value) {
   return write_double(value, std::chars_format::general, 12);
 }
 
-// " +- 0.0012" where a number is a mean over trajectories.
+// " +- 0.0012" where a number is a mean over several trajectories.
 std::string error_text(const std::vector<double>& errors, std::size_t k) {
-  if (errors.empty()) return "";
+  if (errors.empty() || std::isnan(errors[k])) return "";
   return " +- " + write_double(errors[k], std::chars_format::general, 2);
 }
 

@@ -134,10 +134,6 @@ void bind_conversion(Class& c) {
   c.def(
       "_add_replaced",
       [](PyCircuit& self, const std::string& name) { self.change().add_replaced(name); }, "name"_a);
-  c.def_prop_ro("_replaced", [](const PyCircuit& self) {
-    const auto names = self.get().replaced();
-    return std::vector<std::string>(names.begin(), names.end());
-  });
   c.def(
       "_add_label",
       [](PyCircuit& self, const std::string& label) { return self.change().add_label(label); },

@@ -164,9 +164,11 @@ void bind_result(nb::module_& m) {
   numbers("expectations", &Result::expectations, "Coefficient times <P>, one a term.");
   c.def_ro("expectation_sum", &Result::expectation_sum);
   numbers("expectation_errors", &Result::expectation_errors,
-          "Standard errors of means over trajectories, else empty.");
+          "Standard errors of means over trajectories or shots, NaN for a single one; empty where "
+          "means are exact.");
   numbers("probability_errors", &Result::probability_errors,
-          "Standard errors of means over trajectories, else empty.");
+          "Standard errors of means over trajectories or shots, NaN for a single one; empty where "
+          "means are exact.");
   c.def_ro("expectation_sum_error", &Result::expectation_sum_error);
   c.def_ro("norm", &Result::norm);
   c.def_ro(

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <utility>
@@ -111,7 +112,7 @@ statevec::rates::QuestionRates found_rates(const State& state) {
 }  // namespace
 
 double standard_error(double mean, double mean_square, std::uint64_t count) {
-  if (count < 2) return 0;
+  if (count < 2) return std::numeric_limits<double>::quiet_NaN();
   return std::sqrt(std::max(mean_square - mean * mean, 0.0) / static_cast<double>(count - 1));
 }
 
@@ -166,6 +167,17 @@ void Collector::operator()(const Leaf& leaf) {
   shots_done_ += leaf.shots.size();
 }
 
+void Collector::add_outcome(State& state, double probability) {
+  const runtime::Timer timer;
+  const double norm = check_norm(state);
+  if (options_.shots == 0) result_.norm += probability * norm;
+  if (options_.probabilities)
+    timed("probabilities", [&] { add_probabilities(state, probability, norm); });
+  if (!options_.observables.empty())
+    timed("expectations", [&] { add_expectations(state, probability, norm); });
+  result_.timings.observe_s += timer.elapsed_s();
+}
+
 void Collector::prepare_shots() {
   const auto& circuit = *program_.circuit;
   result_.num_shot_bits = program_.records ? circuit.num_clbits() : program_.qubits.num_qubits();
@@ -178,7 +190,7 @@ void Collector::finish() {
   result_.shot_deviation = shot_check_.worst_deviation();
   // One order, so the sum is the same however the branches were walked.
   for (const double value : result_.expectations) result_.expectation_sum += value;
-  if (!program_.has_channels) return;
+  if (!has_errors_) return;
   const auto finish_errors = [&](std::span<const double> means, std::vector<double>& squares) {
     for (std::size_t k = 0; k < squares.size(); ++k) {
       squares[k] = standard_error(means[k], squares[k], num_shots_);
@@ -244,11 +256,11 @@ void Collector::add_probabilities(State& state, double weight, double norm) {
   const std::vector<double> all = program_.qubits.marginals(state);
   const auto& chosen = options_.probability_qubits;
   result_.probabilities.resize(chosen.empty() ? all.size() : chosen.size());
-  if (program_.has_channels) result_.probability_errors.resize(result_.probabilities.size());
+  if (has_errors_) result_.probability_errors.resize(result_.probabilities.size());
   for (std::size_t k = 0; k < result_.probabilities.size(); ++k) {
     const double p = all[chosen.empty() ? k : chosen[k]] / norm;
     result_.probabilities[k] += weight * p;
-    if (program_.has_channels) result_.probability_errors[k] += weight * p * p;
+    if (has_errors_) result_.probability_errors[k] += weight * p * p;
   }
   if (chosen.empty() || chosen.size() > kMaxJointQubits) return;
   const std::vector<double> joint = program_.qubits.joint_probabilities(state, chosen);
@@ -261,13 +273,13 @@ void Collector::add_probabilities(State& state, double weight, double norm) {
 void Collector::add_expectations(State& state, double weight, double norm) {
   const std::vector<double> values = program_.qubits.expectations(state, options_.observables);
   result_.expectations.resize(values.size());
-  if (program_.has_channels) result_.expectation_errors.resize(values.size());
+  if (has_errors_) result_.expectation_errors.resize(values.size());
   double sum = 0;
   for (std::size_t k = 0; k < values.size(); ++k) {
     const double value = options_.observables[k].coefficient * values[k] / norm;
     sum += value;
     result_.expectations[k] += weight * value;
-    if (program_.has_channels) result_.expectation_errors[k] += weight * value * value;
+    if (has_errors_) result_.expectation_errors[k] += weight * value * value;
   }
   sum_squares_ += weight * sum * sum;
 }

@@ -1,6 +1,6 @@
 // What a run was asked, collected from the final state of every branch, weighted by its share of
-// the shots. Over trajectories every mean gets its standard error, sqrt(sum_k (v_k - mean)^2 /
-// (N (N - 1))).
+// the shots. Over trajectories, and over shots of a density matrix whose outcomes are too many to be
+// followed, every mean gets its standard error, sqrt(sum_k (v_k - mean)^2 / (N (N - 1))).
 #pragma once
 
 #include <optional>
@@ -16,23 +16,31 @@
 
 namespace tilewave::simulate {
 
-/// Of a mean over `count` values, from it and the mean of their squares.
+/// Of a mean over `count` values, from it and the mean of their squares; NaN for a single value,
+/// which says nothing of how far others are.
 double standard_error(double mean, double mean_square, std::uint64_t count);
 
 class Collector {
  public:
   /// `num_shots` are run, whether or not their outcomes are asked for; `readout` as in
-  /// BranchOptions.
+  /// BranchOptions. `means`: how those that are asked for come about.
+  enum class Means : std::uint8_t {
+    kExact,     ///< from the one state that answers everything, or by add_outcome()
+    kOverShots  ///< with standard errors
+  };
   Collector(const Program& program, const Options& options, std::uint64_t num_shots,
-            std::span<const circuit::ReadoutError> readout, Result& result)
+            std::span<const circuit::ReadoutError> readout, Means means, Result& result)
       : program_(program),
         options_(options),
         num_shots_(num_shots),
+        has_errors_(means == Means::kOverShots),
         readout_(readout),
         result_(result),
         counter_(program) {}
 
   void operator()(const Leaf& leaf);
+  /// The means that are asked for, in a final state that is reached with this probability.
+  void add_outcome(statevec::State& state, double probability);
   /// Room for every shot, before the first leaf.
   void prepare_shots();
   void finish();
@@ -60,6 +68,7 @@ class Collector {
   const Program& program_;
   const Options& options_;
   std::uint64_t num_shots_;
+  bool has_errors_;
   std::span<const circuit::ReadoutError> readout_;
   Result& result_;
   Counter counter_;

@@ -6,6 +6,7 @@
 
 #include "tilewave/base/thrown_test.h"
 #include "tilewave/simulate/branches.h"
+#include "tilewave/simulate/exact_branches.h"
 #include "tilewave/simulate/runs_test.h"
 
 namespace tilewave::simulate {
@@ -243,6 +244,111 @@ TEST(Noise, DynamicCircuitsAgreeBetweenTheEngines) {
   const auto cells = static_cast<double>(counts[0].size());
   EXPECT_GT(cells, 14);
   EXPECT_LT(chi_square(counts[0], counts[1]), cells + 5 * std::sqrt(2.0 * cells));
+}
+
+// The channel behind a measurement that overwrites its condition: the condition is asked once.
+TEST(Noise, NoiseFollowsAMeasurementThatOverwritesItsCondition) {
+  const Circuit c = qasm(
+      "qreg q[1]; creg c[1]; creg d[1]; x q[0]; if(c==0) measure q[0]->c[0]; "
+      "if(c==0) measure q[0]->c[0]; measure q[0]->d[0];");
+  for (const Engine engine :
+       {Engine::kAuto, Engine::kDensity, Engine::kTrajectories, Engine::kStabilizer}) {
+    Options options = shots_of(20, 1);
+    options.engine = engine;
+    options.noise = noise(R"({"channels": [{"after": "measure", "channel": "bit_flip", "p": 1}]})");
+    EXPECT_EQ(simulate(c, options).counts, (Counts{{"0 1", 20}}));
+  }
+}
+
+const std::string kAfterRx =
+    R"("channels": [{"after": "rx", "channel": "depolarizing", "p": 0.03}])";
+
+// h; measure; where that was read as 1 rx(a) with noise: <Z> in closed form.
+TEST(Noise, MeansOfADensityMatrixAreOverAllOutcomes) {
+  const double a = 0.4, left = std::cos(a) * (1 - 0.04);
+  const Circuit c =
+      qasm("qreg q[1]; creg c[1]; h q[0]; measure q[0]->c[0]; if(c==1) rx(0.4) q[0];");
+  const struct {
+    std::string readout;
+    double wanted;
+  } models[] = {{"", 0.5 - 0.5 * left},
+                {R"(, "readout": [{"p1_given_0": 0.1, "p0_given_1": 0.2}])",
+                 0.5 * (0.9 + 0.1 * left) - 0.5 * (0.2 + 0.8 * left)}};
+  for (const auto& m : models) {
+    Options options;
+    options.noise = noise("{" + kAfterRx + m.readout + "}");
+    options.observables = {circuit::PauliTerm{1, 0, 1}};
+    options.probabilities = true;
+    EXPECT_NEAR(exact_expectations(c, options)[0], m.wanted, 1e-12);
+    for (const std::uint64_t shots : {0, 1, 100}) {
+      options.shots = shots;
+      options.engine = shots ? Engine::kDensity : Engine::kAuto;
+      for (options.seed = 1; *options.seed < 4; ++*options.seed) {
+        const Result r = simulate(c, options);
+        EXPECT_EQ(r.engine, "density");
+        EXPECT_NEAR(r.expectations[0], m.wanted, 1e-12);
+        EXPECT_NEAR(r.expectation_sum, m.wanted, 1e-12);
+        EXPECT_NEAR(r.probabilities[0], 0.5 - 0.5 * m.wanted, 1e-12);
+        EXPECT_NEAR(r.norm, 1, 1e-12);
+        EXPECT_TRUE(r.expectation_errors.empty());
+        EXPECT_EQ(total(r.counts), shots);
+      }
+    }
+    options.shots = 0;
+    options.engine = Engine::kTrajectories;
+    const Result r = simulate(c, options);
+    EXPECT_EQ(r.num_trajectories, kDefaultTrajectories);
+    EXPECT_NEAR(r.expectations[0], m.wanted, 5 * r.expectation_errors[0]);
+    options.shots = 1;  // tells nothing of an error
+    EXPECT_TRUE(std::isnan(simulate(c, options).expectation_errors[0]));
+  }
+  // without channels: of a state vector, and of tableaux
+  const Circuit flip = qasm("qreg q[1]; creg c[1]; h q[0]; measure q[0]->c[0]; if(c==1) x q[0];");
+  for (const Engine engine : {Engine::kAuto, Engine::kStabilizer}) {
+    Options options;
+    options.engine = engine;
+    options.noise = noise(R"({"readout": [{"p1_given_0": 0.1, "p0_given_1": 0.2}]})");
+    options.observables = {circuit::PauliTerm{1, 0, 1}};
+    EXPECT_NEAR(exact_expectations(flip, options)[0], 0.5 * (0.9 - 0.1) + 0.5 * (0.8 - 0.2), 1e-12);
+  }
+}
+
+// Too many outcomes to follow: means over shots say how far off they may be.
+TEST(Noise, MeansOverShotsOfADensityMatrixHaveErrors) {
+  std::string text = "qreg q[1]; creg c[1]; ";
+  for (int k = 0; k < 20; ++k)
+    text += "reset q[0]; h q[0]; measure q[0]->c[0]; if(c==1) ry(1.2) q[0]; ";
+  const Circuit c = qasm(text);
+  Options options;
+  options.noise = noise(
+      "{" + std::string(R"("channels": [{"after": "ry", "channel": "bit_flip", "p": 0.1}])") + "}");
+  options.observables = {circuit::PauliTerm{2, 0, 1}};
+  options.shots = 500;
+  options.seed = 3;
+  options.engine = Engine::kDensity;
+  const double wanted = 2 * (0.5 - 0.5 * 0.8 * std::cos(1.2));
+  const Result r = simulate(c, options);
+  ASSERT_EQ(r.expectation_errors.size(), 1u);
+  EXPECT_GT(r.expectation_errors[0], 0.02);
+  EXPECT_EQ(r.expectation_sum_error, r.expectation_errors[0]);
+  EXPECT_NEAR(r.expectations[0], wanted, 5 * r.expectation_errors[0]);
+  options.shots = 0;
+  expect_error([&] { simulate(c, options); }, "ask for shots", ExitCode::kUsage);
+  options.engine = Engine::kAuto;
+  const Result drawn = simulate(c, options);
+  EXPECT_EQ(drawn.num_trajectories, kDefaultTrajectories);
+  EXPECT_NEAR(drawn.expectations[0], wanted, 5 * drawn.expectation_errors[0]);
+}
+
+TEST(Noise, ResetsInTheMiddleNeedNoShots) {
+  const Circuit c = qasm("qreg q[1]; x q[0]; reset q[0]; h q[0];");
+  Options options;
+  options.noise = noise(R"({"channels": [{"after": "h", "channel": "phase_flip", "p": 0.1}]})");
+  options.observables = {circuit::PauliTerm{1, 1, 0}};
+  const Result r = simulate(c, options);
+  EXPECT_EQ(r.engine, "density");
+  EXPECT_NEAR(r.expectations[0], 0.8, 1e-12);
+  EXPECT_TRUE(r.expectation_errors.empty());
 }
 
 TEST(Noise, ReadoutErrorsAreOfTheMeasuredBits) {

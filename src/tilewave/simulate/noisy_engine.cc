@@ -13,6 +13,7 @@
 #include "tilewave/runtime/memory.h"
 #include "tilewave/runtime/threads.h"
 #include "tilewave/simulate/channel_draw.h"
+#include "tilewave/simulate/exact_branches.h"
 #include "tilewave/statevec/plan/planner.h"
 
 namespace tilewave::simulate {
@@ -28,7 +29,8 @@ constexpr double kPlanGate_s = 2.2e-6, kPlanMatrix_s = 2e-5, kPlanChannel_s = 1.
 constexpr double kWideMatrix = 6;  // a multiplication of a matrix on 3 or 4 qubits, in others
 constexpr double kEvent_s = 2e-5, kEventAmplitude_s = 6e-8;  // a state taken up again
 constexpr double kStart_s = 8e-5, kShot_s = 1e-7;            // of a run, and drawing a shot
-constexpr double kAfterSecond = 0.4;  // of the circuit, behind the second event of a shot
+constexpr std::uint64_t kFewOutcomes = 1024;  // are followed, however few shots are asked for
+constexpr double kAfterSecond = 0.4;          // of the circuit, behind the second event of a shot
 
 // Every operation planned once, as if no jump or condition were there.
 double predict(const Program& given, const Options& options) {
@@ -116,8 +118,15 @@ double predict_trajectories(const Program& program, const Options& options, doub
 
 }  // namespace
 
+bool walks_outcomes(const Program& program, const Options& options,
+                    std::span<const circuit::ReadoutError> readout) {
+  const std::uint64_t most = options.shots ? std::max(options.shots, kFewOutcomes) : kMostOutcomes;
+  return count_outcomes(program, readout) <= std::min(most, kMostOutcomes);
+}
+
 NoisyChoice choose_noisy_engine(const Program& program, const Options& options,
-                                std::uint64_t num_trajectories, DensityProgram& density) {
+                                std::uint64_t num_trajectories, DensityProgram& density,
+                                std::span<const circuit::ReadoutError> readout) {
   const std::uint32_t n = program.circuit->num_qubits();
   NoisyChoice choice;
   if (options.engine == Engine::kDensity) {
@@ -144,9 +153,20 @@ NoisyChoice choose_noisy_engine(const Program& program, const Options& options,
     return {NoisyEngine::kTrajectories,
             "trajectories: a density matrix of " + in_bytes(needed) + " does not fit"};
   }
+  const bool walks = options.asks_means() && walks_outcomes(program, options, readout);
+  if (options.shots == 0 && options.asks_means() && !walks) {
+    return {NoisyEngine::kTrajectories, "trajectories: a density matrix would follow more than " +
+                                            std::to_string(kMostOutcomes) +
+                                            " outcomes of measurements"};
+  }
   to_density(program, density);
   const auto count = static_cast<double>(num_trajectories);
-  const double exact_s = predict(density.program, options) + kStart_s + kShot_s * count;
+  const double run_s = predict(density.program, options);
+  double exact_s = kStart_s;
+  if (options.shots > 0 || !options.asks_means() || !density.program.dynamic)
+    exact_s += run_s + kShot_s * count;
+  if (walks && density.program.dynamic)
+    exact_s += run_s * static_cast<double>(count_outcomes(program, readout));
   const double sampled_s = predict_trajectories(program, options, count);
   const bool exact = exact_s <= sampled_s;
   choice.engine = exact ? NoisyEngine::kDensity : NoisyEngine::kTrajectories;

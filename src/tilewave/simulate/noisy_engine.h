@@ -4,8 +4,10 @@
 #pragma once
 
 #include <limits>
+#include <span>
 #include <string>
 
+#include "tilewave/circuit/noise_model.h"
 #include "tilewave/simulate/density_program.h"
 #include "tilewave/simulate/simulate.h"
 
@@ -20,9 +22,16 @@ struct NoisyChoice {
   double predicted_s = std::numeric_limits<double>::infinity();  ///< where it is known
 };
 
+/// Whether a density matrix of `program` finds means without a draw, by walk_outcomes(): no more
+/// outcomes than shots that are asked for, of which as many states are made anyway, or a number that
+/// is small in itself. `readout`: one a qubit of the state, or none.
+bool walks_outcomes(const Program& program, const Options& options,
+                    std::span<const circuit::ReadoutError> readout);
+
 /// `density` is filled where that engine is chosen. Throws Error(kUsage) for a forced engine that
 /// cannot run, Error(kResources) for a density matrix that does not fit.
 NoisyChoice choose_noisy_engine(const Program& program, const Options& options,
-                                std::uint64_t num_trajectories, DensityProgram& density);
+                                std::uint64_t num_trajectories, DensityProgram& density,
+                                std::span<const circuit::ReadoutError> readout = {});
 
 }  // namespace tilewave::simulate

@@ -122,6 +122,9 @@ Program prepare(const Circuit& circuit, bool from_zeros) {
   program.circuit = &circuit;
   program.qubits = QubitMap(circuit.num_qubits());
   program.has_control_flow = circuit.has_control_flow();
+  program.records = std::ranges::any_of(circuit.ops(), [](const Op& op) {
+    return op.kind == OpKind::kAssign || op.kind == OpKind::kMeasure;
+  });
   const Straight straight =
       program.has_control_flow ? find_straight(circuit) : Straight{circuit.ops().size(), 0};
   const std::vector<NumberedOp> ops = resolve_forward(circuit, straight.head, from_zeros);
@@ -133,7 +136,6 @@ Program prepare(const Circuit& circuit, bool from_zeros) {
   kept.reserve(ops.size());
   for (auto it = ops.rbegin(); it != ops.rend(); ++it) {
     const Op& op = it->op;
-    program.records |= op.kind == OpKind::kAssign || op.kind == OpKind::kMeasure;
     program.has_channels |= op.kind == OpKind::kChannel;
     program.has_runtime_gates |= op.kind == OpKind::kRuntimeGate;
     if (it->index < straight.tail) {
@@ -169,6 +171,19 @@ Program prepare(const Circuit& circuit, bool from_zeros) {
   for (const NumberedOp& k : kept) program.ops.push_back(k.op);
   if (program.has_control_flow) renumber_jumps(kept, program.ops);
   return program;
+}
+
+std::vector<bool> bits_read(const Program& program) {
+  const Circuit& circuit = *program.circuit;
+  std::vector<bool> read(circuit.num_clbits());
+  const auto mark = [&](std::uint32_t first, std::uint32_t count) {
+    std::fill_n(read.begin() + first, count, true);
+  };
+  for (const Op& op : program.ops) {
+    circuit.for_each_read(op, mark);
+    if (op.kind == OpKind::kAssign) circuit::for_each_read(circuit.assignment(op).value, mark);
+  }
+  return read;
 }
 
 Program with_typical_angles(const Program& program, Circuit& storage) {
@@ -223,6 +238,14 @@ void keep_only(Program& program, std::vector<Qubit> kept, circuit::Circuit& stor
   storage.keep_only(program.qubits.kept());
   program.circuit = &storage;
   for (DeferredMeasure& d : program.deferred) d.qubit = program.qubits.in_state(d.name);
+}
+
+std::vector<circuit::ReadoutError> readout_in_state(
+    const Program& program, std::span<const circuit::ReadoutError> readout) {
+  std::vector<circuit::ReadoutError> found;
+  for (Qubit q = 0; q < program.circuit->num_qubits() && !readout.empty(); ++q)
+    found.push_back(readout[program.qubits.in_register(q)]);
+  return found;
 }
 
 }  // namespace tilewave::simulate

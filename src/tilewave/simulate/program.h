@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tilewave/circuit/circuit.h"
+#include "tilewave/circuit/noise_model.h"
 #include "tilewave/simulate/qubit_map.h"
 
 namespace tilewave::simulate {
@@ -26,11 +27,12 @@ struct Program {
   QubitMap qubits;                        ///< of the circuit's in the register that is asked about
   std::vector<circuit::Op> ops;           ///< what is left, in order
   std::vector<DeferredMeasure> deferred;  ///< read off the final state; each clbit once
-  bool records = false;                   ///< some measurement writes a classical bit
-  bool dynamic = false;                   ///< ops hold a measurement or a reset
-  bool has_channels = false;              ///< ops hold a noise channel
-  bool has_runtime_gates = false;         ///< ops hold a gate whose angles are computed
-  bool has_control_flow = false;          ///< ops jump or assign; jumps name operations of `ops`
+  bool records = false;            ///< the circuit as given writes a classical bit, also where
+                                   ///< nothing of that is left in `ops`
+  bool dynamic = false;            ///< ops hold a measurement or a reset
+  bool has_channels = false;       ///< ops hold a noise channel
+  bool has_runtime_gates = false;  ///< ops hold a gate whose angles are computed
+  bool has_control_flow = false;   ///< ops jump or assign; jumps name operations of `ops`
 };
 
 /// True when the condition holds for these classical bits.
@@ -50,6 +52,10 @@ void for_each_read(const circuit::Condition& condition, F f) {
   circuit::for_each_read(condition.expr, f);
 }
 
+/// Of every classical bit: whether an operation of the program reads it, as a condition, an angle or
+/// a value that is assigned.
+std::vector<bool> bits_read(const Program& program);
+
 /// The program with every angle that is computed set to 1, for plans that are only looked at;
 /// `storage` holds its circuit.
 Program with_typical_angles(const Program& program, circuit::Circuit& storage);
@@ -66,5 +72,9 @@ std::vector<circuit::Qubit> touched_qubits(const Program& program, std::uint32_t
 /// Takes all other qubits out of the program; `storage` holds its circuit then, and is left alone
 /// where every qubit stays.
 void keep_only(Program& program, std::vector<circuit::Qubit> kept, circuit::Circuit& storage);
+
+/// One of a register's readout errors for every qubit of the state; none where there are none.
+std::vector<circuit::ReadoutError> readout_in_state(const Program& program,
+                                                    std::span<const circuit::ReadoutError> readout);
 
 }  // namespace tilewave::simulate

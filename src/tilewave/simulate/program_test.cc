@@ -35,6 +35,25 @@ TEST(Prepare, ResolvesWhatIsKnown) {
   EXPECT_EQ(c.targets(p.ops[0])[0], 1u);
 }
 
+// Whether bits or qubits are counted is said by the circuit, not by what is left of it.
+TEST(Prepare, MeasurementsThatNeverHappenAreRecords) {
+  for (const std::string condition : {"if(d==1)", "if(c==9)", "if(d==3)"}) {
+    const auto c =
+        qasm("qreg q[3]; creg c[2]; creg d[1]; h q[0]; " + condition + " measure q[0]->c[0];");
+    EXPECT_TRUE(prepare(c).records);
+    for (const Engine engine : {Engine::kAuto, Engine::kDensity, Engine::kStabilizer}) {
+      Options options = shots_of(50, 1);
+      options.engine = engine;
+      options.record_shots = true;
+      const Result r = simulate(c, options);
+      EXPECT_EQ(r.counts, (Counts{{"0 00", 50}})) << condition;
+      if (engine != Engine::kAuto) continue;
+      EXPECT_EQ(r.num_shot_bits, 3u);
+      EXPECT_EQ(r.shot_bits, std::vector<std::uint64_t>(50));
+    }
+  }
+}
+
 TEST(Prepare, DropsOverwrittenMeasurements) {
   const auto c = qasm("qreg q[2]; creg c[1]; x q[0]; measure q[0]->c[0]; measure q[1]->c[0];");
   EXPECT_EQ(prepare(c).deferred.size(), 1u);

@@ -95,7 +95,7 @@ void check_shots(const Program& program, const Options& options) {
         "amplitudes and the state are not defined over several shots of a circuit that measures "
         "or resets in the middle: ask for --shots 1, or for counts, probabilities or expectations");
   }
-  if (options.shots == 0 && !options.dry_run) {
+  if (options.shots == 0 && !options.dry_run && !program.has_channels) {
     fail("a circuit that measures or resets in the middle needs shots: ask for --shots N");
   }
 }

@@ -77,7 +77,8 @@ function facts(list) {
   }
 }
 // " +- 0.0012" where a number is a mean over trajectories.
-const error = (errors, k) => errors ? " \u00b1 " + errors[k].toPrecision(2) : "";
+const error = (errors, k) =>
+  errors && errors[k] !== null ? " \u00b1 " + errors[k].toPrecision(2) : "";
 const digits = (x) => String(+x.toPrecision(10));
 // How far the norm is from 1, where it is near.
 function norm(x) {
@@ -173,7 +174,8 @@ if (run.probabilities) {
   section("Marginals");
   const qubits = run.probability_qubits || run.probabilities.map((_, q) => q);
   bars(run.probabilities.map((p, k) => ({label: "qubit " + qubits[k],
-    text: share(p) + (run.probability_errors ? " \u00b1 " + share(run.probability_errors[k]) : ""),
+    text: share(p) + (run.probability_errors && run.probability_errors[k] !== null
+      ? " \u00b1 " + share(run.probability_errors[k]) : ""),
     size: p, key: "probabilities." + k, value: p})), ["", "P(1)", ""], 1);
   if (run.joint_probabilities && run.probability_qubits) {
     add(page, "p", "Jointly, as " + qubits.map((q) => "q" + q).reverse().join(" "), {class: "note"});

@@ -21,6 +21,7 @@
 #include "tilewave/simulate/clifford_run.h"
 #include "tilewave/simulate/collect.h"
 #include "tilewave/simulate/dry_run.h"
+#include "tilewave/simulate/exact_branches.h"
 #include "tilewave/simulate/initial_state.h"
 #include "tilewave/simulate/noisy_engine.h"
 #include "tilewave/simulate/program.h"
@@ -161,6 +162,8 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
   Program asked = prepare(circuit, options.from_zeros());
   check_questions(asked, options);
   Result result;
+  for (const std::string& note : circuit.notes().subspan(clean.notes().size()))
+    result.warnings.push_back(note);
   result.num_qubits = circuit.num_qubits();
   result.precision = options.precision;
   result.shots = options.shots;
@@ -196,6 +199,7 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
   const std::vector<circuit::Qubit> kept =
       resumed ? resumed->header.kept : find_touched(asked, options);
   keep_only(asked, kept, of_touched);
+  const std::vector<circuit::ReadoutError> in_state = readout_in_state(asked, readout);
   if (clifford) {
     bool wins = true;
     if (resumed) {
@@ -225,17 +229,22 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
   // the circuit as its engine runs it: of 2n qubits for a density matrix
   std::uint64_t num_shots = options.shots;
   if (asked.has_channels || options.engine == Engine::kDensity) {
-    if (num_shots == 0 && !asked.dynamic) num_shots = kDefaultTrajectories;
+    if (num_shots == 0) num_shots = kDefaultTrajectories;
     if (!choice) {
       Options wanted = options;
       if (resumed) wanted.engine = parse_engine(resumed->header.engine);
-      choice = choose_noisy_engine(asked, wanted, std::max<std::uint64_t>(num_shots, 1), density);
+      choice = choose_noisy_engine(asked, wanted, num_shots, density, in_state);
     }
     result.engine_choice = resumed ? resumed->header.engine_choice : choice->reason;
     result.engine = choice->engine == NoisyEngine::kDensity ? "density" : "trajectories";
   }
   const bool is_density = result.engine == "density";
   const Program& program = is_density ? density.program : asked;
+  // means over measurements are exact where the density matrix of every outcome is made
+  const bool walks = is_density && program.dynamic && options.asks_means() &&
+                     (options.shots == 0 || walks_outcomes(asked, options, in_state));
+  DensityProgram unread;
+  if (walks) to_unread_density(asked, unread);
   if (is_density) {  // nothing of it is drawn but measurements
     asked.dynamic = program.dynamic;
     asked.has_channels = false;
@@ -245,7 +254,7 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
   } else {
     num_shots = program.dynamic ? options.shots : std::max<std::uint64_t>(options.shots, 1);
   }
-  check_shots(asked, options);
+  if (!walks) check_shots(asked, options);
   const std::uint32_t n = program.circuit->num_qubits();
   result.num_ranks = count_ranks(n, options.precision, options.device, options.distribution);
 
@@ -288,7 +297,15 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
   if (writes_state)
     check_writable(options.state_path,
                    state->num_amplitudes() * amplitude_bytes(options.precision));
-  Collector collect(asked, options, num_shots, readout, result);
+  const bool samples_means = asked.has_channels || (is_density && program.dynamic && !walks);
+  Options of_shots = options;
+  if (walks) {
+    of_shots.probabilities = false;
+    of_shots.observables.clear();
+  }
+  Collector collect(asked, of_shots, num_shots, readout,
+                    samples_means ? Collector::Means::kOverShots : Collector::Means::kExact,
+                    result);
   if (options.record_shots) collect.prepare_shots();
   statevec::RunObserver observer;
   observer.makes_norm = true;
@@ -313,13 +330,9 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
   }
   // Snapshots may take four fifths of the memory that is left.
   const std::uint64_t left = available > result.memory_bytes ? available - result.memory_bytes : 0;
-  std::vector<circuit::ReadoutError> readout_in_state;
-  for (std::uint32_t j = 0; j < asked.circuit->num_qubits() && !readout.empty(); ++j) {
-    readout_in_state.push_back(readout[asked.qubits.in_register(j)]);
-  }
   BranchOptions branch_options;
   branch_options.shots = num_shots;
-  branch_options.readout = readout_in_state;
+  branch_options.readout = in_state;
   branch_options.seed = result.seed;
   branch_options.max_states =
       1 + left / 5 * 4 / std::max<std::uint64_t>(result.memory_bytes, std::uint64_t{1} << 21);
@@ -357,7 +370,15 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
       collect.save(out);
     };
   }
-  run_branches(program, state, branch_options, observer, result, std::ref(collect));
+  if (num_shots > 0)
+    run_branches(program, state, branch_options, observer, result, std::ref(collect));
+  if (walks) {
+    initial.put_into(*state, is_density);
+    Collector means(asked, options, 0, readout, Collector::Means::kExact, result);
+    walk_outcomes(
+        unread.program, std::move(state), in_state, options,
+        [&](State& s, double probability) { means.add_outcome(s, probability); }, &result);
+  }
   collect.finish();
   if (keeps && !result.keeper->warning().empty())
     result.warnings.push_back(result.keeper->warning());

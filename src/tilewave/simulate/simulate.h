@@ -56,6 +56,8 @@ struct Options {
   bool probabilities = false;
   std::vector<circuit::Qubit> probability_qubits;  ///< empty: all; otherwise jointly too
   circuit::WidePauliSum observables;
+  /// Whether there is a question whose answer is a mean over what is measured and drawn.
+  bool asks_means() const { return probabilities || !observables.empty(); }
   std::string state_path;    ///< .npy file for the final state; empty: none
   bool writes_state = true;  ///< false in a run that is repeated: the last one writes the file
 
@@ -148,7 +150,8 @@ struct Result {
   std::vector<Amplitude> amplitudes;
   std::vector<double> expectations;  ///< coefficient times <P>, a term
   double expectation_sum = 0;
-  /// Of means over trajectories: standard errors, one a number above; empty where it is exact.
+  /// Of means over trajectories, and over shots of a density matrix that cannot follow all outcomes:
+  /// standard errors, one a number above, NaN for a single shot; empty where it is exact.
   std::vector<double> probability_errors, expectation_errors;
   double expectation_sum_error = 0;
   std::uint64_t num_trajectories = 0;  ///< 0: not that engine

@@ -74,6 +74,7 @@ class Steps final : public SteeredClifford, public std::enable_shared_from_this<
         deferred_(program.deferred),
         readout_(readout.begin(), readout.end()),
         records_(program.records),
+        read_(bits_read(program)),
         start_(circuit_.num_qubits()) {
     for (const auto& channel : circuit_.channels())
       errors_.push_back(circuit::pauli_probabilities(*channel));
@@ -157,15 +158,33 @@ class Steps final : public SteeredClifford, public std::enable_shared_from_this<
             it.tableau.apply_pauli(Pauli::kX, q);
           }
         };
+        const auto wait = [&](Path it) {
+          if (paths.size() > kMostOutcomes) fail_outcomes();
+          paths.push_back(std::move(it));
+        };
+        // where later operations read the bit, those go on as well that have it wrong
+        const auto misread = [&](Path& it) {
+          if (op.kind != OpKind::kMeasure || readout_.empty() || !read_[op.clbit]) return;
+          const bool one = get_bit(it.bits, op.clbit);
+          const double p = one ? readout_[q].p0_given_1 : readout_[q].p1_given_0;
+          if (p == 0) return;
+          Path wrong = it;
+          set_bit(wrong.bits, op.clbit, !one);
+          wrong.weight *= p;
+          it.weight *= 1 - p;
+          wait(std::move(wrong));
+        };
         path.jumps = 0;
         if (path.tableau.is_random_z(q)) {
           path.weight /= 2;
-          if (paths.size() > kMostOutcomes) fail_outcomes();
-          paths.push_back(path);
-          paths.back().tableau.measure_z(q, true);
-          take(paths.back(), true);
+          Path other = path;
+          other.tableau.measure_z(q, true);
+          take(other, true);
+          misread(other);
+          wait(std::move(other));
         }
         take(path, path.tableau.measure_z(q, false));
+        misread(path);
       }
       if (++num_ends > kMostOutcomes) fail_outcomes();  // those that are given up, too
       if (path.weight < kLeastOutcome) continue;
@@ -369,6 +388,7 @@ class Steps final : public SteeredClifford, public std::enable_shared_from_this<
   std::vector<DeferredMeasure> deferred_;
   std::vector<circuit::ReadoutError> readout_;
   bool records_;
+  std::vector<bool> read_;                   // classical bits, by operations
   std::vector<std::vector<double>> errors_;  // of each channel; empty: no Pauli errors
   std::vector<Step> steps_;                  // jumps name these
   std::vector<TableauGate> gates_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
+#include <numeric>
 #include <set>
 #include <span>
 
@@ -211,8 +212,17 @@ Channel read_mixture(const Node& n) {
     if (entry.has("gate")) {
       const Node name = entry.at("gate", "");
       const auto* gate = find_noise_gate(name.word());
-      if (!gate || gate->num_targets == 0 || gate->num_controls > 0) {
-        name.fail("'", name.word(), "' is no gate without controls: give the matrix of another");
+      if (!gate) {
+        std::vector<std::string_view> names;
+        for (const circuit::GateInfo& g : circuit::gate_table()) names.push_back(g.name);
+        name.fail("there is no gate '", name.word(), "'", did_you_mean(name.word(), names),
+                  ": give the matrix of another");
+      }
+      const int arity = gate->num_controls + gate->num_targets;
+      if (arity < 1 || arity > circuit::kMaxChannelQubits) {
+        name.fail("gate '", name.word(), "' acts on ",
+                  counted(static_cast<std::uint64_t>(arity), "qubit"), ": a channel acts on 1 to ",
+                  circuit::kMaxChannelQubits);
       }
       std::vector<double> params;
       if (entry.has("params")) {
@@ -226,12 +236,16 @@ Channel read_mixture(const Node& n) {
                    counted(static_cast<std::uint64_t>(gate->num_params), "param"), ", not ",
                    params.size());
       }
-      if (num_qubits && num_qubits != gate->num_targets) {
-        name.fail("acts on ", counted(static_cast<std::uint64_t>(gate->num_targets), "qubit"),
+      if (num_qubits && num_qubits != arity) {
+        name.fail("acts on ", counted(static_cast<std::uint64_t>(arity), "qubit"),
                   ", those before it on ", num_qubits);
       }
-      num_qubits = gate->num_targets;
-      u.push_back(circuit::gate_matrix(gate->id, params));
+      num_qubits = arity;
+      // controls and targets in the order in which the gate is written, the first is bit 0
+      circuit::Circuit alone(static_cast<std::uint32_t>(arity));
+      std::vector<circuit::Qubit> wires(static_cast<std::size_t>(arity));
+      std::iota(wires.begin(), wires.end(), 0);
+      u.push_back(alone.whole_matrix(alone.add_gate(gate->id, wires, params)));
     } else {
       const Node matrix = entry.at("matrix", "");
       u.push_back(read_matrix(matrix, &num_qubits));
@@ -321,23 +335,23 @@ Channel read_channel(const Node& n) {
 
 // ---- rules ----
 
-std::vector<std::vector<circuit::Qubit>> read_qubits(const Node& n) {
-  std::vector<std::vector<circuit::Qubit>> lists;
-  if (n.value.is_string() && n.value == "all") return lists;
+circuit::NoisePlaces read_qubits(const Node& n) {
+  circuit::NoisePlaces places;
+  if (n.value.is_string() && n.value == "all") return places;
   const std::size_t count = n.need_list("qubits such as [0, 2] or of lists such as [[0, 1]]");
   for (std::size_t k = 0; k < count; ++k) {
     const Node entry = n[k];
-    std::vector<circuit::Qubit>& list = lists.emplace_back();
     if (!entry.value.is_array()) {
-      list.push_back(entry.index(~std::uint32_t{0} - 1));
+      places.qubits.push_back(entry.index(~std::uint32_t{0} - 1));
       continue;
     }
+    std::vector<circuit::Qubit>& list = places.operations.emplace_back();
     for (std::size_t j = 0; j < entry.need_list("qubits"); ++j) {
       list.push_back(entry[j].index(~std::uint32_t{0} - 1));
       if (std::count(list.begin(), list.end(), list.back()) > 1) entry[j].fail("is named twice");
     }
   }
-  return lists;
+  return places;
 }
 
 void read_operation(const Node& n, circuit::NoiseRule& rule) {
@@ -363,7 +377,7 @@ circuit::NoiseRule read_rule(const Node& n) {
     const auto* gate = circuit::find_gate(circuit::Language::kTilewave, rule.label);
     if (gate) rule.label_gate = gate->id;
   }
-  if (n.has("qubits")) rule.qubits = read_qubits(n.at("qubits", ""));
+  if (n.has("qubits")) rule.places = read_qubits(n.at("qubits", ""));
   if (n.has("except")) rule.except = read_qubits(n.at("except", ""));
   if (n.has("acts_on")) {
     const Node list = n.at("acts_on", "");
@@ -382,13 +396,11 @@ circuit::NoiseRule read_rule(const Node& n) {
   } else {
     read_operation(where, rule);
   }
-  if (rule.channel->num_qubits > 1) {
-    for (const auto& list : rule.qubits) {
-      if (list.size() != 1) continue;
-      n.at("qubits", "")
-          .fail("a channel on several qubits needs lists of qubits such as [[0, 1]]: qubit ",
-                list[0], " stands alone");
-    }
+  for (const char* key : {"qubits", "except"}) {
+    const circuit::NoisePlaces& places = key[0] == 'q' ? rule.places : rule.except;
+    if (rule.channel->num_qubits == 1 || places.qubits.empty()) continue;
+    n.at(key, "").fail("a channel on several qubits needs lists of qubits such as [[0, 1]]: qubit ",
+                       places.qubits[0], " stands alone");
   }
   return rule;
 }

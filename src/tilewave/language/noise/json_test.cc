@@ -31,7 +31,11 @@ TEST(NoiseJson, ReadsRules) {
   EXPECT_TRUE(model.rules[0].all_gates);
   EXPECT_EQ(model.rules[1].path, "m.json: channels[1]");
   EXPECT_EQ(model.rules[1].gates.size(), 2u);
-  EXPECT_EQ(model.rules[1].qubits, (std::vector<std::vector<circuit::Qubit>>{{0, 1}, {1, 2}}));
+  EXPECT_EQ(model.rules[1].places.operations,
+            (std::vector<std::vector<circuit::Qubit>>{{0, 1}, {1, 2}}));
+  EXPECT_TRUE(model.rules[1].places.qubits.empty());
+  EXPECT_EQ(model.rules[2].places.qubits, std::vector<circuit::Qubit>{3});
+  EXPECT_TRUE(model.rules[2].places.operations.empty());
   EXPECT_EQ(model.rules[1].channel->num_qubits, 2);
   // lambda 16/100 is p = 15/100: no error with probability 85/100
   EXPECT_NEAR(std::norm(model.rules[1].channel->kraus[0][0]), 0.85, 1e-12);
@@ -69,6 +73,24 @@ TEST(NoiseJson, EveryChannelKeepsTheTrace) {
     EXPECT_LT(circuit::distance_from_trace_preserving(model.rules[0].channel->kraus), 1e-12)
         << body;
   }
+}
+
+// Controls are the first qubits of a gate, and bit j of an index is its j-th qubit.
+TEST(NoiseJson, MixturesNameGatesWithControls) {
+  const auto only = [](const std::string& gate) {
+    const auto model = parse_noise_model(
+        R"({"channels": [{"after": "all", "channel": "unitary_mixture", "unitaries": [{"p": 1, )" +
+            gate + "}]}]}",
+        "m");
+    return model.rules[0].channel->kraus.at(0);
+  };
+  EXPECT_EQ(only(R"("gate": "cx")"),
+            (circuit::Matrix{1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0}));
+  const circuit::Matrix cp = only(R"("gate": "cp", "params": [0.5])");
+  EXPECT_EQ(cp[0], 1.0);
+  EXPECT_LT(std::abs(cp[15] - std::polar(1.0, 0.5)), 1e-15);
+  EXPECT_EQ(only(R"("gate": "ccx")").size(), 64u);
+  EXPECT_EQ(only(R"("gate": "ccx")")[3 * 8 + 7], 1.0);
 }
 
 TEST(NoiseJson, BadModelsGetOneErrorWithTheirPlace) {
@@ -141,6 +163,17 @@ TEST(NoiseJson, BadModelsGetOneErrorWithTheirPlace) {
        "channels[0].qubits[0]: must be a whole number"},
       {channel_error(R"("after": "cx", "channel": "depolarizing2", "p": 0.1, "qubits": [1])"),
        "channels[0].qubits: a channel on several qubits needs lists of qubits"},
+      {channel_error(R"("after": "cx", "channel": "depolarizing2", "p": 0.1, "except": [1])"),
+       "channels[0].except: a channel on several qubits needs lists of qubits"},
+      {channel_error(after + R"("channel": "unitary_mixture", "unitaries": [
+          {"p": 1, "gate": "czz"}])"),
+       "channels[0].unitaries[0].gate: there is no gate 'czz': did you mean 'cz'?"},
+      {channel_error(after + R"("channel": "unitary_mixture", "unitaries": [
+          {"p": 1, "gate": "gphase", "params": [1]}])"),
+       "channels[0].unitaries[0].gate: gate 'gphase' acts on 0 qubits: a channel acts on 1 to 4"},
+      {channel_error(R"("after": "cx", "channel": "unitary_mixture", "unitaries": [
+          {"p": 0.5, "gate": "cz"}, {"p": 0.5, "gate": "x"}])"),
+       "channels[0].unitaries[1].gate: acts on 1 qubit, those before it on 2"},
       {channel_error(R"("before": "idle", "channel": "bit_flip", "p": 0.1)"),
        "channels[0].before: idle noise has no before"},
       {model_error(R"({"readout": [{"qubits": [0]}]})"),

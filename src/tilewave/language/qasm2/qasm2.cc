@@ -166,9 +166,7 @@ class Parser {
                    " (declare them with one size, or measure single bits)");
     }
     charge(from.at, count);
-    for (std::uint32_t k = 0; k < count && !never_; ++k) {
-      finish(circuit_.add_measure(from.bit(k), to.bit(k)));
-    }
+    for (std::uint32_t k = 0; k < count; ++k) finish(circuit_.add_measure(from.bit(k), to.bit(k)));
   }
 
   void reset() {
@@ -195,6 +193,7 @@ class Parser {
 
     circuit::Condition condition{reg.first, reg.size, big_integer(value.text, reg.size / 64 + 1)};
     never_ = !fits(condition.value, reg.size);
+    const circuit::Condition never = never_ ? condition : circuit::Condition{};
     condition.value.resize((reg.size + 63) / 64);
     if (!never_ && reg.size > 0) expander_.condition = condition_index(std::move(condition));
 
@@ -202,6 +201,8 @@ class Parser {
     if (const Callable* gate = scope_.find(word.text)) {
       call(word, *gate);
     } else if (word.text == "measure") {
+      // also one that never happens makes the circuit one whose bits are its outcomes
+      if (never_) expander_.condition = circuit_.add_condition(never);
       measure();
     } else if (word.text == "reset") {
       reset();
@@ -400,6 +401,7 @@ class Parser {
       }
       if (!body.gate || !body.gate->is_opaque()) d.body.push_back(std::move(body));
     }
+    circuit_.add_replaced(std::string(h.name.text));
     scope_.define(h.name.text, static_cast<std::uint32_t>(h.params.size()),
                   static_cast<std::uint32_t>(h.qubits.size()), std::move(d));
   }

@@ -60,6 +60,7 @@ const Interpreter::Gate* Interpreter::lookup(std::string_view name) {
                         static_cast<std::size_t>(info->num_controls + info->num_targets),
                         has_phase(info->id, name)};
     } else if (const auto definition = find_braket_gate(name)) {
+      circuit_.add_replaced(std::string(name));
       it->second = Gate{nullptr, definition, definition->params.size(), definition->qubits.size()};
     }
   }

@@ -510,6 +510,7 @@ void Interpreter::define(const Stmt& s) {
     find_gate(inner->name);
   }
   d.least_steps = least_steps(d.body);
+  circuit_.add_replaced(std::string(d.name.text));
   gates_.emplace(d.name.text, Gate{nullptr, s.definition, d.params.size(), d.qubits.size()});
 }
 
