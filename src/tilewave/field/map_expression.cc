@@ -142,6 +142,11 @@ bool is_same(const MapNode& x, const MapNode& y) {
          x.whole == y.whole && bits(x.number) == bits(y.number) && bits(x.exact) == bits(y.exact);
 }
 
+// An operation that leaves whole numbers as they are.
+bool rounds(MapOp op) {
+  return op == MapOp::kFloor || op == MapOp::kCeil || op == MapOp::kRound || op == MapOp::kTrunc;
+}
+
 struct Residues {
   int period, column, row, index;
 };
@@ -233,6 +238,7 @@ int MapExpression::add(MapNode node) {
   const int operands[3] = {node.a, node.b, node.c};
   if (!is_leaf(node.op)) {
     const bool select = node.op == MapOp::kSelect;
+    if (rounds(node.op) && at(node.a).is_integer) return node.a;
     bool constant = true, integer = true;
     for (int k = 0; k < arity; ++k) {
       constant &= at(operands[k]).op == MapOp::kNumber;

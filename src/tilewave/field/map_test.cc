@@ -185,6 +185,9 @@ TEST(Map, IndicesAreWholeNumbers) {
       {"ix % 0", [](std::int64_t) { return std::int64_t{0}; }},
       {"ix % iy", [](std::int64_t) { return std::int64_t{0}; }},
       {"7 % 0", [](std::int64_t) { return std::int64_t{0}; }},
+      {"floor(idx * 9007199254740993) + ceil(ix) % 7 - round(ix) + trunc(ix) - "
+       "idx * 9007199254740993",
+       [](std::int64_t x) { return remainder(x, 7); }},
       {"ix % -1", [](std::int64_t) { return std::int64_t{0}; }},
       {"((ix + 1) * -9223372036854775807 - ix - 1) % -1 + 1",
        [](std::int64_t) { return std::int64_t{1}; }},
