@@ -923,6 +923,21 @@ TEST(Qasm3Values, bits_that_end_as_zeros_are_records) {
   EXPECT_EQ(registers_of("qubit[3] q; bit[4] c; x q[1];"), "010");
 }
 
+// Whether bits or qubits are counted is said by the program, not by which of its branches are taken.
+TEST(Qasm3Values, measurements_that_never_happen_are_records) {
+  const std::string start = "qubit q; h q; bit[2] c; bit d; ";
+  for (const std::string branch :
+       {"if (d == 1) { c[0] = measure q; }", "if (d) { measure q -> c[0]; }",
+        "if (d) { if (c[1]) { c[0] = measure q; } }", "while (d) { c[0] = measure q; }",
+        "switch (c) { case 3 { c[0] = measure q; } }", "if (d) { bit e = measure q; }",
+        "if (d) { measure q; }"}) {
+    EXPECT_EQ(registers_of(start + branch), "0 00") << branch;
+  }
+  // in a subroutine that nothing calls: the qubits are measured
+  EXPECT_EQ(registers_of("qubit q; x q; bit[2] c; def f(qubit p) -> bit { return measure p; }"),
+            "1");
+}
+
 TEST(Qasm3Values, outputs_alone_are_returned) {
   EXPECT_EQ(registers_of("qubit[2] q; bit[2] tmp; output bit c; output int[8] k;"
                          "x q[0]; tmp = measure q; c = tmp[0]; k = 5;"),

@@ -259,11 +259,14 @@ void walk_outcomes(const Program& program, std::unique_ptr<State> state,
                    std::span<const circuit::ReadoutError> readout, const Options& options,
                    const OnEnd& on_end, Result* result) {
   const runtime::Timer timer;
+  const double observed_s = result ? result->timings.observe_s : 0;  // what on_end() takes
   const std::uint64_t count =
       Walker(program, readout, options, on_end, result).run(std::move(state));
   if (!result) return;
   if (options.shots == 0) result->num_branches = count;
-  result->profile["outcomes"].add(timer.elapsed_s(), 0, 0);
+  const double elapsed_s = timer.elapsed_s() - (result->timings.observe_s - observed_s);
+  result->timings.execute_s += elapsed_s;
+  result->profile["outcomes"].add(elapsed_s, 0, 0);
   if (options.explain)
     result->plan.text +=
         counted(count, "outcome") + " of measurements, each with its probability\n";

@@ -298,12 +298,13 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
     check_writable(options.state_path,
                    state->num_amplitudes() * amplitude_bytes(options.precision));
   const bool samples_means = asked.has_channels || (is_density && program.dynamic && !walks);
-  Options of_shots = options;
+  std::optional<Options> of_shots;
   if (walks) {
-    of_shots.probabilities = false;
-    of_shots.observables.clear();
+    of_shots = options;
+    of_shots->probabilities = false;
+    of_shots->observables.clear();
   }
-  Collector collect(asked, of_shots, num_shots, readout,
+  Collector collect(asked, of_shots ? *of_shots : options, num_shots, readout,
                     samples_means ? Collector::Means::kOverShots : Collector::Means::kExact,
                     result);
   if (options.record_shots) collect.prepare_shots();

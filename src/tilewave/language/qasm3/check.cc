@@ -1,7 +1,8 @@
 // What is wrong with statements that were never run: bodies of definitions that nothing calls, and
 // branches that are not taken. Names must be declared, calls must have as many arguments and qubits
 // as what they call, and qubits do not stand for values. Statements that ran have been checked by
-// that; of those that did not, sizes and types are not known. Each statement is walked once.
+// that; of those that did not, sizes and types are not known. Each statement is walked once. A
+// measurement in a branch that is not taken makes the bits of the program its outcomes all the same.
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
@@ -47,6 +48,8 @@ class Interpreter::Check {
         call(s);
         break;
       case StmtKind::kMeasure:
+        if (place_ == Place::kProgram) program_.memory_.note_record();
+        [[fallthrough]];
       case StmtKind::kReset:
       case StmtKind::kBarrier:
       case StmtKind::kDelay:
@@ -220,6 +223,7 @@ class Interpreter::Check {
         break;
       case ExprKind::kMeasure:
         if (place_ == Place::kGate) program_.fail(e.at, "a gate cannot measure");
+        if (place_ == Place::kProgram) program_.memory_.note_record();
         qubits(*e.args[0]);
         break;
       default: {

@@ -117,10 +117,10 @@ circuit::Circuit Interpreter::with_outputs_only() const {
   return out;
 }
 
-// Bits that are assigned 0, as they are at the start, are records nevertheless: without one operation
-// that writes a bit, every qubit would be measured.
+// Bits that are assigned 0, as they are at the start, are records nevertheless, and so are those of
+// measurements that never happen: without one operation that writes a bit, every qubit would be measured.
 void Interpreter::keep_records() {
-  if (outputs_.empty() && !memory_.wrote_what_was()) return;
+  if (outputs_.empty() && !memory_.has_records()) return;
   for (const circuit::Op& op : circuit_.ops()) {
     if (op.kind == circuit::OpKind::kAssign || op.kind == circuit::OpKind::kMeasure) return;
   }

@@ -358,7 +358,7 @@ void Memory::write(const std::vector<std::uint32_t>& wires, const Value& value,
     if (one.is_same()) {
       const int bit = one.cells[0].i != 0;
       if (known_[wire] == bit) {
-        wrote_what_was_ |= in_a_register(wire);
+        has_records_ |= in_a_register(wire);
         continue;
       }
       assign_bit(wire, bit, line, condition_index());

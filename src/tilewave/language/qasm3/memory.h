@@ -86,8 +86,11 @@ class Memory {
   void write(const std::vector<std::uint32_t>& wires, const Value& value, std::uint32_t line);
   /// The whole value into the bits of a register that nothing else writes, under the conditions.
   void write_value(const std::vector<std::uint32_t>& wires, const Value& value, std::uint32_t line);
-  /// Whether a bit of a register was assigned what it is known to hold, which is no operation.
-  bool wrote_what_was() const { return wrote_what_was_; }
+  /// Whether the program writes a bit of a register by no operation: it is assigned what it is known to
+  /// hold, or note_record() was called.
+  bool has_records() const { return has_records_; }
+  /// A measurement stands in the program, also one that the conditions around it never let happen.
+  void note_record() { has_records_ = true; }
   /// Evaluates it when the circuit comes here, under the conditions: it is there to fail.
   void check(circuit::ClassicalExpr expr, std::uint32_t line);
   /// A bit becomes 0, whatever the conditions.
@@ -163,7 +166,7 @@ class Memory {
   std::size_t frame_ = 0;  // first scope of the body under way
   std::vector<int> known_;
   std::vector<ReadRun> fixed_;
-  bool wrote_what_was_ = false;
+  bool has_records_ = false;
   std::vector<Term> terms_;
   std::vector<Value*> kept_;
   bool any_dependent_ = false;  // some variable depends on measured bits
