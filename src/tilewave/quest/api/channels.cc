@@ -49,7 +49,7 @@ constexpr const char* kPair[] = {"target1", "target2"};
 
 template <class Operator>
 void kraus_map(const char* function, const Qureg& qureg, const int* targets, int num_targets,
-               const Names& names, const Operator* list, int num_ops, bool keeps_trace) {
+               const ArgumentNames& names, const Operator* list, int num_ops, bool keeps_trace) {
   call(function, [&] {
     Register& r = use_density(qureg);
     const auto t = check_qubits(r, targets, num_targets, 1, names);

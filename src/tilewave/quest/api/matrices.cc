@@ -14,7 +14,7 @@ struct Qubits {
   const int* list;
   int count;
   int least;  // 0 where the function has no such argument
-  Names names;
+  ArgumentNames names;
 };
 
 const Qubits kNoControls = {nullptr, 0, 0, "controls"};

@@ -92,7 +92,7 @@ void check_probability(double p, double most, const char* name, QuestWords words
 }
 
 std::vector<Qubit> check_qubits(const Register& r, const int* qubits, int count, int least,
-                                const Names& names, Role role) {
+                                const ArgumentNames& names, Role role) {
   const RoleWords& words = kWords[static_cast<int>(role)];
   // controls leave a target
   const int most = role == Role::kControl ? std::max(1, r.num_qubits() - 1) : r.num_qubits();

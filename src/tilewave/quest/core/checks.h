@@ -24,11 +24,11 @@ template <class... Parts>
 }
 
 /// What a list of qubits is called in the header: an array, or an argument each.
-class Names {
+class ArgumentNames {
  public:
-  Names(const char* array) : array_(array) {}
+  ArgumentNames(const char* array) : array_(array) {}
   template <std::size_t kCount>
-  Names(const char* const (&each)[kCount]) : array_(""), each_(each) {}
+  ArgumentNames(const char* const (&each)[kCount]) : array_(""), each_(each) {}
   std::string of(int k) const {
     return each_.empty() ? concat(array_, "[", k, "]") : each_[static_cast<std::size_t>(k)];
   }
@@ -65,7 +65,7 @@ void check_probability(double p, double most, const char* name,
                        QuestWords words = Words::kProbability);
 /// A list of distinct qubits, copied; `least` 0 allows an empty one.
 std::vector<Qubit> check_qubits(const Register& r, const int* qubits, int count, int least,
-                                const Names& names, Role role = Role::kTarget);
+                                const ArgumentNames& names, Role role = Role::kTarget);
 /// `words`: where the lists share a qubit.
 void check_disjoint(std::span<const Qubit> a, std::span<const Qubit> b,
                     QuestWords words = Words::kControlIsTarget);
