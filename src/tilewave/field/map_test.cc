@@ -122,7 +122,7 @@ TEST(Map, ErrorsNameTheColumn) {
     }
   }
   EXPECT_TRUE(map_error("1 + v @ 3").ends_with("\n  1 + v @ 3\n        ^"));
-  EXPECT_TRUE(has(map_error("v +* 2"), "\n  v +* 2\n     ^"));  // the line is whole
+  EXPECT_TRUE(has(map_error("v +* 2"), "\n  v +* 2\n     ^"));             // the line is whole
   EXPECT_EQ(map_error("\x1b[31mv \xff").find('\x1b'), std::string::npos);  // nor in the line below
   EXPECT_EQ(map_error("v \xff").find('\xff'), std::string::npos);
   EXPECT_NE(map_error(std::string(100000, '(')), "no error");
