@@ -17,6 +17,34 @@ def half(angle):
 
 
 PROGRAMS = {
+    "outputs alone are returned": ("""
+        qubit[2] q; bit[2] all; output bit c; output int[8] k; output angle[4] a;
+        x q[0]; h q[1]; all = measure q;
+        c = all[0]; k = -5; a = pi / 2;
+        if (all[1]) { k += 7; end; }
+        k += 1;
+    """, {"0100 00000010 1": 0.5, "0100 11111100 1": 0.5}),
+
+    "the mean of what was found, where something was": ("""
+        def mean(int n, int total) -> float {
+          if (n == 0) { return 0.0; }
+          float m = float(total) / n;
+          return m * (m / n);
+        }
+        qubit[2] q; bit[2] c; bit far;
+        h q; c = measure q;
+        far = mean(popcount(c), 4) > 2.0;
+    """, {"0 00": 0.25, "1 01": 0.25, "1 10": 0.25, "0 11": 0.25}),
+
+    "a key of 100 bits": ("""
+        qubit[100] q; bit[100] sent; bit[100] key; output bit same; output uint[8] ones;
+        for int k in [0:3:99] { x q[k]; }
+        sent = measure q;
+        key = rotl(~sent, 1) ^ (sent >> 64);
+        same = ~key == (rotl(sent, 1) ^ (sent >> 64));
+        ones = popcount(key);
+    """, {"00110110 1": 1}),
+
     "teleportation": ("""
         qubit[3] q; bit c0; bit c1; bit out;
         ry(0.7) q[0];
@@ -444,6 +472,7 @@ PROGRAMS = {
 
 # what is refused: the text, where, and what is said
 REFUSED = {
+    "pragma of a gate": ("qubit q;\n  #pragma braket unitary([[0, 1], [1, 0]]) q", "2:3", "changes what the circuit does"),
     "extern": ("qubit q; extern f(int[8]) -> int[8];", "1:10", "an extern function is computed outside of the program"),
     "calibration": ("qubit q;\n  defcal x $0 { }", "2:3", "belongs to the pulse-level part of OpenQASM 3"),
     "cal block": ('defcalgrammar "openpulse";', "1:1", "belongs to the pulse-level part of OpenQASM 3"),
