@@ -93,7 +93,8 @@ TEST(Words, OwnOrThoseOfQuest) {
        [&] {
          rotateAroundAxis(s.vector, 0, 1, Vector{0, 0, 0});
        }},
-      {"rotateX", "angle is nan", "angle is nan", [&] { rotateX(s.vector, 0, kNan); }},
+      {"rotateX", "angle is nan", "angle is nan: it must be finite",
+       [&] { rotateX(s.vector, 0, kNan); }},
       {"multiQubitUnitary", "u is for 2 qubits",
        "The matrix size does not match the number of target qubits.",
        [&] { multiQubitUnitary(s.vector, pair, 1, s.two.value); }},

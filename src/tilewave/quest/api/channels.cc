@@ -44,8 +44,8 @@ void two_qubit(const char* function, const Qureg& qureg, int q1, int q2, double 
   });
 }
 
-constexpr const char* kTarget[] = {"target"};
-constexpr const char* kPair[] = {"target1", "target2"};
+constexpr const char* kKrausTarget[] = {"target"};
+constexpr const char* kKrausPair[] = {"target1", "target2"};
 
 template <class Operator>
 void kraus_map(const char* function, const Qureg& qureg, const int* targets, int num_targets,
@@ -124,12 +124,12 @@ void mixDensityMatrix(Qureg combineQureg, qreal prob, Qureg otherQureg) {
 }
 
 void mixKrausMap(Qureg q, int target, ComplexMatrix2* ops, int n) {
-  kraus_map(__func__, q, &target, 1, kTarget, ops, n, true);
+  kraus_map(__func__, q, &target, 1, kKrausTarget, ops, n, true);
 }
 
 void mixTwoQubitKrausMap(Qureg q, int target1, int target2, ComplexMatrix4* ops, int n) {
   const int t[2] = {target1, target2};
-  kraus_map(__func__, q, t, 2, kPair, ops, n, true);
+  kraus_map(__func__, q, t, 2, kKrausPair, ops, n, true);
 }
 
 void mixMultiQubitKrausMap(Qureg q, int* targets, int count, ComplexMatrixN* ops, int n) {
@@ -137,12 +137,12 @@ void mixMultiQubitKrausMap(Qureg q, int* targets, int count, ComplexMatrixN* ops
 }
 
 void mixNonTPKrausMap(Qureg q, int target, ComplexMatrix2* ops, int n) {
-  kraus_map(__func__, q, &target, 1, kTarget, ops, n, false);
+  kraus_map(__func__, q, &target, 1, kKrausTarget, ops, n, false);
 }
 
 void mixNonTPTwoQubitKrausMap(Qureg q, int target1, int target2, ComplexMatrix4* ops, int n) {
   const int t[2] = {target1, target2};
-  kraus_map(__func__, q, t, 2, kPair, ops, n, false);
+  kraus_map(__func__, q, t, 2, kKrausPair, ops, n, false);
 }
 
 void mixNonTPMultiQubitKrausMap(Qureg q, int* targets, int count, ComplexMatrixN* ops, int n) {

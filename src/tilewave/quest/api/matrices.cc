@@ -18,10 +18,10 @@ struct Qubits {
 };
 
 const Qubits kNoControls = {nullptr, 0, 0, "controls"};
-constexpr const char* kPair[] = {"targetQubit1", "targetQubit2"};
-constexpr const char* kTarget[] = {"targetQubit"};
-constexpr const char* kControl[] = {"controlQubit"};
-constexpr const char* kShortControl[] = {"ctrl"};
+constexpr const char* kTwoTargets[] = {"targetQubit1", "targetQubit2"};
+constexpr const char* kOneTarget[] = {"targetQubit"};
+constexpr const char* kOneControl[] = {"controlQubit"};
+constexpr const char* kOneShortControl[] = {"ctrl"};
 
 template <class Matrix>
 void apply(const char* function, const Qureg& qureg, Qubits controls, Qubits targets, As as,
@@ -78,17 +78,17 @@ void diagonal(const char* function, const Qureg& qureg, const int* targets, int 
 
 void twoQubitUnitary(Qureg q, int t1, int t2, ComplexMatrix4 u) {
   const int t[2] = {t1, t2};
-  apply(__func__, q, kNoControls, {t, 2, 1, kPair}, As::kUnitary, u);
+  apply(__func__, q, kNoControls, {t, 2, 1, kTwoTargets}, As::kUnitary, u);
 }
 
 void controlledTwoQubitUnitary(Qureg q, int c, int t1, int t2, ComplexMatrix4 u) {
   const int t[2] = {t1, t2};
-  apply(__func__, q, {&c, 1, 1, kControl}, {t, 2, 1, kPair}, As::kUnitary, u);
+  apply(__func__, q, {&c, 1, 1, kOneControl}, {t, 2, 1, kTwoTargets}, As::kUnitary, u);
 }
 
 void multiControlledTwoQubitUnitary(Qureg q, int* c, int n, int t1, int t2, ComplexMatrix4 u) {
   const int t[2] = {t1, t2};
-  apply(__func__, q, {c, n, 1, "controlQubits"}, {t, 2, 1, kPair}, As::kUnitary, u);
+  apply(__func__, q, {c, n, 1, "controlQubits"}, {t, 2, 1, kTwoTargets}, As::kUnitary, u);
 }
 
 void multiQubitUnitary(Qureg q, int* t, int n, ComplexMatrixN u) {
@@ -96,7 +96,7 @@ void multiQubitUnitary(Qureg q, int* t, int n, ComplexMatrixN u) {
 }
 
 void controlledMultiQubitUnitary(Qureg q, int c, int* t, int n, ComplexMatrixN u) {
-  apply(__func__, q, {&c, 1, 1, kShortControl}, {t, n, 1, "targs"}, As::kUnitary, u);
+  apply(__func__, q, {&c, 1, 1, kOneShortControl}, {t, n, 1, "targs"}, As::kUnitary, u);
 }
 
 void multiControlledMultiQubitUnitary(Qureg q, int* c, int m, int* t, int n, ComplexMatrixN u) {
@@ -104,12 +104,12 @@ void multiControlledMultiQubitUnitary(Qureg q, int* c, int m, int* t, int n, Com
 }
 
 void applyMatrix2(Qureg q, int t, ComplexMatrix2 u) {
-  apply(__func__, q, kNoControls, {&t, 1, 1, kTarget}, As::kMatrix, u);
+  apply(__func__, q, kNoControls, {&t, 1, 1, kOneTarget}, As::kMatrix, u);
 }
 
 void applyMatrix4(Qureg q, int t1, int t2, ComplexMatrix4 u) {
   const int t[2] = {t1, t2};
-  apply(__func__, q, kNoControls, {t, 2, 1, kPair}, As::kMatrix, u);
+  apply(__func__, q, kNoControls, {t, 2, 1, kTwoTargets}, As::kMatrix, u);
 }
 
 void applyMatrixN(Qureg q, int* t, int n, ComplexMatrixN u) {
