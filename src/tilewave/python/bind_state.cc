@@ -257,7 +257,7 @@ void bind_state(nb::module_& m) {
         } else {
           for (circuit::Qubit q = 0; q < self.num_qubits(); ++q) chosen.push_back(q);
         }
-        self.check_qubits(chosen);
+        statevec::check_joint_qubits(chosen);
         return own_vector<double>(
             self.ask([&](auto& s) { return s.qubits.joint_probabilities(*s.state, chosen); }));
       },
