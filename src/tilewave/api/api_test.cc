@@ -387,7 +387,7 @@ TEST(Api, threads_out_of_range_are_refused) {
   const std::vector<std::uint8_t> bytes = {1};
   const std::string noisy = "X_ERROR(0.1) 0\nM 0\nDETECTOR rec[-1]";
   for (const int threads : {-3, -1, 4097}) {
-    const std::string expected = "threads = " + std::to_string(threads) + ": use 0 (all) to 4096";
+    const std::string expected = "threads=" + std::to_string(threads) + ": use 0 (all) to 4096";
     const auto refuses = [&](auto call) { EXPECT_EQ(error_of(call, ExitCode::kUsage), expected); };
     refuses([&] { Session({.threads = threads}); });
     refuses([&] { Function(Circuit(1).h(0), {"Z"}, {.threads = threads}); });

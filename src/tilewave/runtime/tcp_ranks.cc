@@ -293,8 +293,15 @@ class TcpRanks final : public Ranks {
     return true;
   }
   [[noreturn]] void lose(int r) {
+    // It may have ended because rank 0 did, of which each rank learns from its own connection.
+    constexpr double kNews_s = 0.3;
     at(r).gone = true;
     look_for_words();
+    for (const Timer timer; rank_ != 0 && r != 0 && timer.elapsed_s() < kNews_s; usleep(5'000)) {
+      if (!watch_->root_is_gone() && !at(0).socket.is_closed()) continue;
+      at(0).gone = true;
+      r = 0;
+    }
     fail(name(r), " ended in the middle");
   }
 

@@ -53,7 +53,7 @@ thread_local bool is_limited = false;  // by a ThreadLimit
 
 int checked_num_threads(int asked) {
   if (asked < 0 || asked > kMostAskedThreads)
-    fail(ExitCode::kUsage, "threads = ", asked, ": use 0 (all) to ", kMostAskedThreads);
+    fail(ExitCode::kUsage, "threads=", asked, ": use 0 (all) to ", kMostAskedThreads);
   return asked;
 }
 
