@@ -88,4 +88,11 @@ void expect_started_threads(int count, F&& work) {
   EXPECT_EXIT(run(), ::testing::ExitedWithCode(count), "");
 }
 
+/// The value of a map at a column of a row of equal values.
+inline float map_at(const std::string& text, float v, std::int64_t width = 1,
+                    std::int64_t column = 0) {
+  return map_of(text, std::vector<float>(static_cast<std::size_t>(width), v))
+      .at(static_cast<std::size_t>(column));
+}
+
 }  // namespace tilewave::field

@@ -35,6 +35,10 @@ using Sample = std::function<std::uint64_t(std::uint32_t x, std::uint32_t y, int
 // Whether a block, whose upper left pixel is (x, y), is written.
 using IsThere = std::function<bool(std::uint32_t x, std::uint32_t y)>;
 
+inline std::uint64_t ramp(std::uint32_t x, std::uint32_t y, int c) {
+  return x + 3 * y + static_cast<unsigned>(c);
+}
+
 inline bool always(std::uint32_t, std::uint32_t) { return true; }
 
 std::string path_of(const std::string& name);
