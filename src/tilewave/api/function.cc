@@ -138,9 +138,14 @@ std::vector<double> Function::vjp(const std::vector<double>& values,
 std::vector<double> Function::jacobian(const std::vector<double>& values) const {
   return guarded([&] {
     const std::size_t sets = data_->sets(values), m = num_observables(), p = num_parameters();
-    auto rows = Data::room<double>(sets, saturating_multiply(m, saturating_multiply(2, p) + m),
-                                   "Jacobians");
-    std::vector<double> many, units(sets * m * m);
+    // a row of values and a unit vector for every row of the answer
+    const std::uint64_t numbers = saturating_multiply(m, saturating_multiply(2, p) + m);
+    runtime::need_host_bytes(
+        saturating_multiply(sets, saturating_multiply(numbers, sizeof(double))),
+        concat("Jacobians of ", counted(sets, "row"), " do not fit memory"),
+        "ask for fewer at a time");
+    std::vector<double> many, units(sets * m * m), rows(sets * m * p);
+    many.reserve(rows.size());
     for (std::size_t b = 0; b < sets; ++b) {
       for (std::size_t k = 0; k < m; ++k) {
         many.insert(many.end(), values.begin() + static_cast<std::ptrdiff_t>(b * p),
@@ -148,7 +153,6 @@ std::vector<double> Function::jacobian(const std::vector<double>& values) const 
         units[(b * m + k) * m + k] = 1;
       }
     }
-    rows.resize(sets * m * p);
     data_->function.vjp({many.data(), sets * m}, units.data(), nullptr, rows.data());
     return rows;
   });

@@ -10,21 +10,22 @@
 
 namespace tilewave {
 
+[[noreturn]] inline void fail_for_memory() {
+  fail(ExitCode::kResources, "out of memory (the call needs more than the ",
+       in_bytes(runtime::available_host_bytes()),
+       " available): ask for less at a time, or use a machine with more memory");
+}
+
 /// f(). Where memory is refused, or an array would be longer than any can be, throws
 /// Error(kResources). What is known to be large is checked before, with what it needs.
 template <class F>
 decltype(auto) guarded(F&& f) {
-  const auto refuse = [] [[noreturn]] {
-    fail(ExitCode::kResources, "out of memory (the call needs more than the ",
-         in_bytes(runtime::available_host_bytes()),
-         " available): ask for less at a time, or use a machine with more memory");
-  };
   try {
     return f();
   } catch (const std::bad_alloc&) {
-    refuse();
+    fail_for_memory();
   } catch (const std::length_error&) {
-    refuse();
+    fail_for_memory();
   }
 }
 

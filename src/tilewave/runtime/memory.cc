@@ -107,7 +107,8 @@ void need_host_bytes(std::uint64_t bytes, std::string_view what, std::string_vie
   constexpr std::uint64_t kSurelyThere = std::uint64_t{64} << 20;
   if (bytes <= kSurelyThere) return;
   const std::uint64_t available = available_host_bytes();
-  if (bytes <= available) return;
+  constexpr std::uint64_t kBeyondAll = ~std::uint64_t{0};  // what a product that saturated is
+  if (bytes <= available && bytes != kBeyondAll) return;
   fail(ExitCode::kResources, what, " (needs ", in_bytes(bytes), ", ", in_bytes(available),
        " available): ", remedy);
 }

@@ -188,8 +188,10 @@ void run_rows(const MapExpression& expression, const MapOptions& o, std::int64_t
   const int threads = threads_for_work(o.threads, value_ns * static_cast<double>(n));
   const int period = programs.period();
   const std::int64_t length = walk == Walk::kRows ? width : n, rows = n / length;
-  // pieces of a row, whole blocks each; short rows are taken several at a time
-  const std::int64_t piece = std::int64_t{kMapBlock} * period * 32;
+  // pieces of a row, whole blocks each, and enough of them for all threads; short rows are taken
+  // several at a time
+  const std::int64_t block = std::int64_t{kMapBlock} * period, share = length / (4 * threads);
+  const std::int64_t piece = std::clamp<std::int64_t>(share / block, 1, 32) * block;
   const std::int64_t pieces = (length + piece - 1) / piece;
   const std::int64_t jobs = pieces * rows;
   const std::int64_t chunk = std::max<std::int64_t>(

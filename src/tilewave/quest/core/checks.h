@@ -28,7 +28,7 @@ class ArgumentNames {
  public:
   ArgumentNames(const char* array) : array_(array) {}
   template <std::size_t kCount>
-  ArgumentNames(const char* const (&each)[kCount]) : array_(""), each_(each) {}
+  ArgumentNames(const char* const (&each)[kCount]) : array_("qubits"), each_(each) {}
   std::string of(int k) const {
     return each_.empty() ? concat(array_, "[", k, "]") : each_[static_cast<std::size_t>(k)];
   }

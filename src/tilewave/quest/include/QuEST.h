@@ -570,7 +570,7 @@ void tilewave_seedQuEST(unsigned long int* seedArray, int numSeeds);
 /* The same from the time and the process id. */
 void tilewave_seedQuESTDefault(void);
 
-/* ---- calls of QuEST before 3.4, told apart by the number of their arguments ---- */
+/* ---- calls of QuEST before 3.4, told apart by their arguments ---- */
 
 #ifdef __cplusplus
 extern "C++" { /* programs may include this header inside extern "C" */
@@ -593,8 +593,9 @@ static inline void tilewave_environmentString(QuESTEnv env, Qureg qureg, char* s
   getEnvironmentString(env, str);
 }
 #define TILEWAVE_FOURTH(a, b, c, name, ...) name
-#define seedQuEST(...) \
-  TILEWAVE_FOURTH(__VA_ARGS__, seedQuEST, tilewave_seedQuEST, 0, 0)(__VA_ARGS__)
+/* By the first argument: what follows may be a compound literal, whose commas a macro would count. */
+#define seedQuEST(first, ...) \
+  _Generic((first), QuESTEnv * : seedQuEST, default : tilewave_seedQuEST)(first, __VA_ARGS__)
 #define seedQuESTDefault(...)                         \
   tilewave_seedDefault((QuESTEnv*[]){0, __VA_ARGS__}, \
                        (int)(sizeof((QuESTEnv*[]){0, __VA_ARGS__}) / sizeof(QuESTEnv*)))
