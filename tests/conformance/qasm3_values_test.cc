@@ -906,6 +906,44 @@ TEST(Qasm3Values, what_a_branch_that_is_taken_cannot_compute_is_an_error) {
             std::string::npos);
 }
 
+// An index out of range under a condition ends a statement early; what follows is read as without it.
+TEST(Qasm3Values, what_ends_early_leaves_nothing_behind) {
+  const std::string start =
+      "def f(qubit p) -> bit { bit r; r = measure p; return r; } def g(int a) -> int { return a; }"
+      "qubit[3] q; bit[3] b; bit c; int k = 7; x q[1]; b[0] = measure q[0]; b[1] = measure q[1];";
+  const std::string beyond = error_of(start + "int[32] y = 5 * b[1]; bit d; d = b[y];");
+  EXPECT_NE(beyond.find("out of range"), std::string::npos) << beyond;
+  EXPECT_EQ(error_of(start + "if (b[0]) { c = b[1] && f(q[k]); }"
+                             "int[32] y = 5 * b[1]; bit d; d = b[y];"),
+            beyond);
+  EXPECT_EQ(
+      error_of(start + "if (b[0]) { c = b[1] && f(q[k]); } int z = 0; int w = 8 / z;").substr(0, 5),
+      "test:");  // of the program, not of its run
+  const std::string twice = error_of(start + "bit r = b[0] && b[g(k)]; cx q[0], q[0];");
+  EXPECT_NE(twice.find("'cx' names a qubit twice"), std::string::npos) << twice;
+}
+
+TEST(Qasm3Values, integers_of_the_upper_half_are_no_places) {
+  const std::string start = "qubit[3] q; bit[3] c; uint[64] u = 18446744073709551615;";
+  for (const char* wrong :
+       {"x q[18446744073709551615];", "x q[u];", "x q[{0, 18446744073709551615}];",
+        "c[18446744073709551615] = 1;", "array[int[8], 2] a = {1, 2}; a[18446744073709551615] = 4;",
+        "for uint i in [0:18446744073709551615] { x q[0]; }", "bit[18446744073709551615] w;"}) {
+    const std::string error = error_of(start + wrong);
+    EXPECT_NE(error.find("must be below 2^63"), std::string::npos) << wrong << ": " << error;
+  }
+}
+
+TEST(Qasm3Values, constant_rows_beside_measured_ones_compare_as_they_are) {
+  const std::string ones(70, '1');
+  const std::string rest =
+      " bit[20] m; qubit[20] q; x q; m = measure q; let w = a ++ m; bit r;"
+      "if (w == \"" +
+      ones + std::string(20, '1') + "\") { r = 1; }";
+  EXPECT_EQ(registers_of("const bit[70] a = \"" + ones + "\";" + rest).substr(0, 1), "1");
+  EXPECT_EQ(registers_of("input bit[70] a;" + rest, {{"a", "\"" + ones + "\""}}).substr(0, 1), "1");
+}
+
 TEST(Qasm3Values, bits_that_end_as_zeros_are_records) {
   EXPECT_EQ(registers_of("qubit q; h q; output bit[4] c; c = \"0000\";"), "0000");
   EXPECT_EQ(registers_of("qubit q; h q; output bit[4] c;"), "0000");

@@ -45,6 +45,8 @@ class Parser {
     if (circuit_.num_qubits() == 0) {
       fail_at(kept, kept.text.size(), "no qubits are declared: add a line such as 'qreg q[2];'");
     }
+    std::sort(defined_.begin(), defined_.end());
+    for (const std::string_view name : defined_) circuit_.add_replaced(std::string(name));
     return std::move(circuit_);
   }
   const std::vector<std::string>& included() const { return files_.included(); }
@@ -401,7 +403,7 @@ class Parser {
       }
       if (!body.gate || !body.gate->is_opaque()) d.body.push_back(std::move(body));
     }
-    circuit_.add_replaced(std::string(h.name.text));
+    defined_.push_back(h.name.text);
     scope_.define(h.name.text, static_cast<std::uint32_t>(h.params.size()),
                   static_cast<std::uint32_t>(h.qubits.size()), std::move(d));
   }
@@ -465,6 +467,7 @@ class Parser {
   SourceFiles files_;  // views into these live in scope_ and registers_
   RegisterScope registers_;
   bool has_library_ = false;                    // an include of standard gates
+  std::vector<std::string_view> defined_;       // gates
   bool hides_gates_ = false;                    // a register has the name of a gate
   std::unordered_set<std::string_view> notes_;  // kinds of those said so far
   bool never_ = false;  // inside an if whose number does not fit its register

@@ -232,7 +232,7 @@ Value Interpreter::element_place(const ArrayPart& part) {
     if (i.is_real() || i.is_turns()) fail(e.at, "an index must be an integer");
     const auto n = static_cast<std::int64_t>(dims[d]);
     if (i.is_same()) {
-      const std::int64_t k = i.cells[0].i;
+      const std::int64_t k = as_signed(e.at, i, "an index");
       if (k < -n || k >= n) fail_index(e, k, dims[d]);
       i = Value::integer(k < 0 ? k + n : k);
     } else {

@@ -27,7 +27,7 @@ bool may_leave(const Block& body) {
 // An integer as it is written, if it is one.
 bool is_written(const ExprPtr& e, std::int64_t& out) {
   if (!e) return false;
-  if (e->kind == ExprKind::kInteger) {
+  if (e->kind == ExprKind::kInteger && !e->is_long) {
     out = e->integer;
     return true;
   }

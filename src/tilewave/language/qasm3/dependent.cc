@@ -220,11 +220,11 @@ void Interpreter::run_cases(Dependents& found, std::size_t k, const Value& so_fa
   if (k == found.list.size()) return f();
   Dependent& d = found.list[k];
   const auto run = [&](std::int64_t index, const Value& where) {
+    const Trimmed assumed_indices(assumed_);
     assumed_.push_back({d.index, call_depth_, index});
     run_cases(found, k + 1, where, line, f);
-    assumed_.pop_back();
   };
-  if (d.value.is_same()) return run(d.value.cells[0].i, so_far);
+  if (d.value.is_same()) return run(as_signed(d.index->at, d.value, "an index"), so_far);
   check_index(d.value, d.size, line);
   const auto n = static_cast<std::int64_t>(d.size);
   for (std::int64_t i = 0; i < n; ++i) {
@@ -265,7 +265,7 @@ std::optional<Value> Interpreter::dependent_index(const Expr& index) {
   Value v = evaluate(index);
   if (!v.is_same()) return v;
   if (has_effects(index) && !v.is_real()) {
-    assumed_.push_back({&index, call_depth_, v.cells[0].i});
+    assumed_.push_back({&index, call_depth_, as_signed(index.at, v, "an index")});
   }
   return std::nullopt;
 }

@@ -129,9 +129,9 @@ Value Interpreter::link(const Token& op, Value a, const Expr& right) {
   if (known && (truth(a).cells[0].i != 0) == is_or) return Value::boolean(is_or);
   Value guard = is_or ? unary("!", a) : truth(a);
   const Memory::Keep keep(memory_, a), keep_guard(memory_, guard);
+  const Trimmed guards(guards_);
   guards_.push_back(&guard);
   const Value b = evaluate(right);
-  guards_.pop_back();
   return operate(op, std::move(a), b);
 }
 
@@ -249,7 +249,7 @@ Value Interpreter::index_value(const Expr& e) {
       part.array && part.indices.size() <= part.array->dims.size()) {
     return element(part);
   }
-  const std::size_t before = assumed_.size();
+  const Trimmed assumed_indices(assumed_);
   const std::optional<Value> index = dependent_index(*e.args[1]);
   Value out;
   if (is_bits(e)) {
@@ -283,7 +283,6 @@ Value Interpreter::index_value(const Expr& e) {
       out = cast(out, Base::kBit, static_cast<int>(places.size()));
     }
   }
-  assumed_.resize(before, {nullptr, 0, 0});
   return out;
 }
 
@@ -325,6 +324,11 @@ Value Interpreter::known(const Expr& e, const char* what) {
 std::int64_t Interpreter::known_integer(const ExprPtr& e, const char* what) {
   const Value v = known(*e, what);
   if (v.is_real() || v.is_turns()) fail(e->at, what, " must be an integer");
+  return as_signed(e->at, v, what);
+}
+
+std::int64_t Interpreter::as_signed(const Token& at, const Value& v, std::string_view what) const {
+  if (v.base != Base::kInt && v.cells[0].i < 0) fail(at, what, " must be below 2^63");
   return v.cells[0].i;
 }
 
@@ -333,7 +337,7 @@ std::int64_t Interpreter::known_size(const ExprPtr& e, const char* what) {
   if (v.base != Base::kInt && v.base != Base::kUint) {
     fail(e->at, what, " must be an integer");
   }
-  return v.cells[0].i;
+  return as_signed(e->at, v, what);
 }
 
 int Interpreter::width_of(const TypeName& type, int otherwise) {
@@ -364,7 +368,7 @@ std::optional<Term> Interpreter::comparison(const Expr& e) {
     std::size_t runtime = 0;
     for (std::size_t k = 0; k < w.ids.size(); ++k) {
       runtime += memory_.known(w.ids[k]) < 0;
-      if (w.ids[k] != w.ids[0] + k) return std::nullopt;
+      if (w.ids[k] != w.ids[0] + k || memory_.is_fixed(w.ids[k])) return std::nullopt;
     }
     if (runtime <= kMaxValueBits && (w.ids.size() <= 64 || runtime == 0)) return std::nullopt;
     Term term;

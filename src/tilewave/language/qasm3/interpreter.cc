@@ -39,6 +39,10 @@ circuit::Circuit Interpreter::run(TextSource source) {
   if (circuit_.num_qubits() == 0) {
     fail_at(kept, kept.text.size(), "no qubits are declared: add a line such as 'qubit[2] q;'");
   }
+  std::vector<std::string_view> defined;
+  for (const auto& [name, gate] : gates_) defined.push_back(name);
+  std::sort(defined.begin(), defined.end());
+  for (const std::string_view name : defined) circuit_.add_replaced(std::string(name));
   if (!outputs_.empty()) circuit_ = with_outputs_only();
   if (!parameters_.empty()) return with_parameters(std::move(circuit_), parameters_, kept.name);
   return std::move(circuit_);
@@ -225,9 +229,8 @@ Interpreter::Flow Interpreter::statements(const Block& body) {
       if (never) break;
       if (rest) memory_.push(std::move(*rest)), pushed = true;
     }
-    const std::size_t assumed_before = assumed_.size();
+    const Trimmed assumed_indices(assumed_);
     flow = execute_or_trap(*s);
-    assumed_.resize(assumed_before, {nullptr, 0, 0});
     if (flow != Flow::kNext) break;
   }
   if (pushed) memory_.pop();
@@ -510,7 +513,6 @@ void Interpreter::define(const Stmt& s) {
     find_gate(inner->name);
   }
   d.least_steps = least_steps(d.body);
-  circuit_.add_replaced(std::string(d.name.text));
   gates_.emplace(d.name.text, Gate{nullptr, s.definition, d.params.size(), d.qubits.size()});
 }
 

@@ -326,6 +326,8 @@ class Interpreter {
   [[noreturn]] void fail_not_known(const Token& at, const Value& v, const std::string& what) const;
   std::string input_in(const Value& v) const;
   std::int64_t known_integer(const ExprPtr& e, const char* what);
+  /// Of a known integer. Fails for a uint of 2^63 or more, which is no index, size or end of a range.
+  std::int64_t as_signed(const Token& at, const Value& v, std::string_view what) const;
   /// The same, neither bits nor a truth value.
   std::int64_t known_size(const ExprPtr& e, const char* what);
   Wires wires(const Expr& e);
@@ -389,6 +391,20 @@ class Interpreter {
   };
   std::vector<Defined> definitions_;  // of the program
   std::unordered_set<std::string> used_inputs_;
+  /// A list that is cut back to its length when the scope is left, by an exception as well.
+  template <class T>
+  class Trimmed {
+   public:
+    explicit Trimmed(std::vector<T>& list) : list_(list), size_(list.size()) {}
+    ~Trimmed() { list_.erase(list_.begin() + static_cast<std::ptrdiff_t>(size_), list_.end()); }
+    Trimmed(const Trimmed&) = delete;
+    Trimmed& operator=(const Trimmed&) = delete;
+
+   private:
+    std::vector<T>& list_;
+    std::size_t size_;
+  };
+
   Call call_;                         // of the subroutine under way
   std::vector<Assumed> assumed_;      // indices in the case under way
   bool may_trap_ = false;             // an index that does not exist may wait for the circuit

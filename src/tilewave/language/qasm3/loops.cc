@@ -165,7 +165,8 @@ std::optional<std::deque<Value>> Interpreter::loop_values(const Stmt& s) {
       const auto number = [](const Value& v) { return cast(v, Base::kFloat, 64).cells[0].d; };
       return real_range(over, number(first), number(step), number(last));
     }
-    for (const std::int64_t i : range(over, first.cells[0].i, step.cells[0].i, last.cells[0].i)) {
+    const auto end = [&](const Value& v) { return as_signed(over.at, v, "an end of a range"); };
+    for (const std::int64_t i : range(over, end(first), end(step), end(last))) {
       values.push_back(Value::integer(i));
     }
   } else if (over.kind == ExprKind::kSet) {

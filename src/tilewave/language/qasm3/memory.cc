@@ -104,6 +104,12 @@ std::vector<std::uint32_t> Memory::fixed_bits(const std::vector<bool>& values) {
   return wires;
 }
 
+bool Memory::is_fixed(std::uint32_t wire) const {
+  return std::any_of(fixed_.begin(), fixed_.end(), [&](const ReadRun& run) {
+    return wire >= run.first && wire - run.first < static_cast<std::uint32_t>(run.second);
+  });
+}
+
 Value Memory::read(const std::vector<std::uint32_t>& wires) const {
   std::vector<int> known;
   for (const auto w : wires) known.push_back(known_[w]);
@@ -263,10 +269,7 @@ void Memory::move_reads(Value& v, std::uint32_t wire, std::uint32_t line,
 
 // Whatever still refers to the bit gets a copy.
 void Memory::before_write(std::uint32_t wire, std::uint32_t line) {
-  for (const auto& [first, count] : fixed_) {
-    if (wire >= first && wire - first < static_cast<std::uint32_t>(count))
-      throw ValueError{"an input cannot be assigned to"};
-  }
+  if (is_fixed(wire)) throw ValueError{"an input cannot be assigned to"};
   std::map<ReadRun, circuit::Clbit> copies;  // of what expressions that may fail read
   for (Term& t : terms_) {
     if (!reads(bits_read(t.test), wire)) continue;

@@ -76,6 +76,8 @@ class Memory {
   std::vector<std::uint32_t> hidden_bits(std::size_t count);
   /// Bits that hold these values for good, which is known while reading.
   std::vector<std::uint32_t> fixed_bits(const std::vector<bool>& values);
+  /// Whether it is one of these, which the running circuit holds as 0.
+  bool is_fixed(std::uint32_t wire) const;
   /// To be called after a register was added to the circuit.
   void grow() { known_.resize(circuit_.num_clbits(), 0); }
   Value read(const std::vector<std::uint32_t>& wires) const;

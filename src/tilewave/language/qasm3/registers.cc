@@ -131,7 +131,7 @@ std::vector<std::size_t> Interpreter::indices(const Expr& e, std::size_t size, b
          "the statement that uses the qubit");
   }
   if (i.is_real() || i.is_turns()) fail(e.at, "an index must be an integer");
-  add(e, i.cells[0].i);
+  add(e, as_signed(e.at, i, "an index"));
   return out;
 }
 
