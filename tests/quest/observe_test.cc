@@ -1,4 +1,6 @@
 // Observation, measurement, arrays, reports and records.
+#include <unistd.h>
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -251,7 +253,7 @@ TEST(Reports, TextAndRecord) {
   const std::string terms = testing::internal::GetCapturedStdout();
   EXPECT_EQ(terms.empty(), !is_root);
   if (is_root) {
-    std::string file = testing::TempDir() + "quest_hamil.txt";
+    std::string file = testing::TempDir() + "quest_hamil_" + std::to_string(getpid()) + ".txt";
     std::ofstream(file) << terms;
     PauliHamil back = createPauliHamilFromFile(file.data());
     ASSERT_EQ(back.numSumTerms, 4);

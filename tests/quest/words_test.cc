@@ -1,6 +1,8 @@
 // What an error handler gets: the message and, apart from it, the function's name; with
 // TILEWAVE_MESSAGES=quest the message in QuEST's words. The environment is read once, so this runs
 // in a process of its own for each (CMakeLists.txt).
+#include <unistd.h>
+
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -44,7 +46,13 @@ TEST(Words, OwnOrThoseOfQuest) {
   int wrong[3] = {1, 7, 0};
   auto* codes = reinterpret_cast<pauliOpType*>(wrong);
   PauliHamil small = createPauliHamil(2, 1);
-  char no_file[] = "/no/such/file", wrong_file[] = "wrong_code.txt";
+  // ranks and other tests run beside this process
+  std::string wrong_file = testing::TempDir() + "wrong_code_" + std::to_string(getpid()) + ".txt";
+  const std::string wrong_words =
+      "The PauliHamil file (" + wrong_file +
+      ") contained an invalid pauli code (7). Codes must be 0 (or PAULI_I), 1 (PAULI_X), 2 "
+      "(PAULI_Y) or 3 (PAULI_Z) to indicate the identity, X, Y and Z operators respectively.";
+  char no_file[] = "/no/such/file";
   std::ofstream(wrong_file) << "0.5 1 7 2\n";
   int twice_and_far[3] = {1, 1, 9}, sizes[2] = {1, 1};
   long long places[3] = {9, 0, 1};
@@ -236,11 +244,8 @@ TEST(Words, OwnOrThoseOfQuest) {
       {"createQureg", "cannot place 40 qubits",
        "Could not allocate memory for Qureg. Possibly insufficient memory.",
        [=] { createQureg(40, env); }},
-      {"createPauliHamilFromFile", "is no Pauli code",
-       "The PauliHamil file (wrong_code.txt) contained an invalid pauli code (7). Codes must be 0 "
-       "(or PAULI_I), 1 (PAULI_X), 2 (PAULI_Y) or 3 (PAULI_Z) to indicate the identity, X, Y and Z "
-       "operators respectively.",
-       [&] { createPauliHamilFromFile(wrong_file); }},
+      {"createPauliHamilFromFile", "is no Pauli code", wrong_words.c_str(),
+       [&] { createPauliHamilFromFile(wrong_file.data()); }},
       {"createPauliHamilFromFile", "cannot be read", "Could not open file (/no/such/file).",
        [&] { createPauliHamilFromFile(no_file); }},
   };
