@@ -80,8 +80,7 @@ if(TARGET tilewave_api)
 endif()
 
 if(TARGET tilewave_quest)
-  install(FILES src/tilewave/quest/include/QuEST.h src/tilewave/quest/include/QuEST_complex.h
-    src/tilewave/quest/include/QuEST_precision.h
+  install(DIRECTORY src/tilewave/quest/include/
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${TW_QUEST_HEADERS} COMPONENT development)
   install(FILES cmake/QuESTConfig.cmake DESTINATION ${TW_PACKAGE_DIR}/QuEST COMPONENT development)
   write_basic_package_version_file(${PROJECT_BINARY_DIR}/install/QuESTConfigVersion.cmake

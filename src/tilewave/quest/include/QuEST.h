@@ -570,40 +570,8 @@ void tilewave_seedQuEST(unsigned long int* seedArray, int numSeeds);
 /* The same from the time and the process id. */
 void tilewave_seedQuESTDefault(void);
 
-/* ---- calls of QuEST before 3.4, told apart by their arguments ---- */
-
-#ifdef __cplusplus
-extern "C++" { /* programs may include this header inside extern "C" */
-inline void seedQuEST(unsigned long int* seedArray, int numSeeds) {
-  tilewave_seedQuEST(seedArray, numSeeds);
-}
-inline void seedQuESTDefault() { tilewave_seedQuESTDefault(); }
-inline void getEnvironmentString(QuESTEnv env, Qureg, char* str) { getEnvironmentString(env, str); }
-}
-#else
-static inline void tilewave_seedDefault(QuESTEnv* const* envs, int count) {
-  if (count > 1) {
-    seedQuESTDefault(envs[1]);
-  } else {
-    tilewave_seedQuESTDefault();
-  }
-}
-static inline void tilewave_environmentString(QuESTEnv env, Qureg qureg, char* str) {
-  (void)qureg;
-  getEnvironmentString(env, str);
-}
-#define TILEWAVE_FOURTH(a, b, c, name, ...) name
-/* By the first argument: what follows may be a compound literal, whose commas a macro would count. */
-#define seedQuEST(first, ...) \
-  _Generic((first), QuESTEnv * : seedQuEST, default : tilewave_seedQuEST)(first, __VA_ARGS__)
-#define seedQuESTDefault(...)                         \
-  tilewave_seedDefault((QuESTEnv*[]){0, __VA_ARGS__}, \
-                       (int)(sizeof((QuESTEnv*[]){0, __VA_ARGS__}) / sizeof(QuESTEnv*)))
-#define getEnvironmentString(...)                                                      \
-  TILEWAVE_FOURTH(__VA_ARGS__, tilewave_environmentString, getEnvironmentString, 0, 0) \
-  (__VA_ARGS__)
-#endif
-
 #ifdef __cplusplus
 }
 #endif
+
+#include "QuEST_old_calls.h"
