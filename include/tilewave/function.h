@@ -23,7 +23,7 @@ namespace tilewave {
 enum class Sharing : std::uint8_t {
   kNothing,  ///< each process computes by itself
   kRows,     ///< rows of values, each process a part of them
-  kState,    ///< one state, on CPUs: a power of two of processes, for expectations and derivatives
+  kState,    ///< one state: a power of two of processes, for expectations and their derivatives
 };
 
 /// Where and how a function computes.

@@ -34,8 +34,8 @@ class CircuitFunction:
 
     Sets of values are shared by CUDA devices (``device="cuda:0-3"``) and, with ``ranks="sets"`` (or True), by the processes that mpirun,
     srun or the variables TILEWAVE_PROCESSES, TILEWAVE_PROCESS and TILEWAVE_ROOT make one run: each takes a part of them, and
-    every process has all results. With ``ranks="state"`` a power of two of them share one state, on CPUs, set after set:
-    for expectations and their derivatives, of circuits that no process has memory for. All processes make the same calls with the same values. A process that ends with an
+    every process has all results. With ``ranks="state"`` a power of two of them share one state, on CPUs or on a CUDA device
+    each, set after set: for expectations and their derivatives, of circuits that no process has memory for. All processes make the same calls with the same values. A process that ends with an
     exception ends the run.
 
     Every call takes ``initial_state``, the amplitudes to start from in the place of |0...0>: complex128[2^n] for all sets, or

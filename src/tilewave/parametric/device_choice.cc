@@ -1,13 +1,15 @@
 // See device_choice.h.
 #include "tilewave/parametric/device_choice.h"
 
+#include <bit>
+
 #include "tilewave/base/error.h"
 #include "tilewave/runtime/machine.h"
 
 namespace tilewave::parametric {
 namespace {
 
-constexpr std::uint32_t kLeastDeviceQubits = 16;  // below, starting kernels takes longer than a CPU
+constexpr int kLeastDeviceQubits = 16;  // below, starting kernels takes longer than a CPU
 
 // What a block of threads needs at most: see cuda/pass_kernels.cuh.
 constexpr int kTileQubits = 12;
@@ -16,16 +18,18 @@ constexpr std::uint64_t kBesideTileBytes = std::uint64_t{18} << 10;
 }  // namespace
 
 std::vector<int> devices_for(const DeviceSet& devices, std::uint32_t num_qubits,
-                             Precision precision, const runtime::Ranks* ranks) {
+                             Precision precision, const runtime::Ranks* ranks, bool share_state) {
   const auto own = [&](const auto& present) {
     return ranks ? static_cast<std::size_t>(ranks->rank_on_host()) % present.size() : 0;
   };
   if (devices.is_auto()) {
-    if (num_qubits < kLeastDeviceQubits || num_qubits > 40) return {-1};
+    const int shared = share_state ? std::bit_width(static_cast<unsigned>(ranks->size())) - 1 : 0;
+    const int here = static_cast<int>(num_qubits) - shared;
+    if (here < kLeastDeviceQubits || here > 40) return {-1};
     const auto present = runtime::cuda_devices();
     if (present.empty()) return {-1};
     const std::uint64_t amplitude = precision == Precision::kDouble ? 16 : 8;
-    const std::uint64_t needed = 2 * (amplitude << num_qubits);
+    const std::uint64_t needed = (share_state ? 3 : 2) * (amplitude << here);
     const std::uint64_t tile = (amplitude << kTileQubits) + kBesideTileBytes;
     const auto serves = [&](const runtime::CudaDevice& device) {
       return device.has_code && tile <= device.shared_bytes &&

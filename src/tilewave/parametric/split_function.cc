@@ -73,7 +73,7 @@ void SplitFunction::together(std::uint64_t asked, F f) const {
     if (all[r].code) fail(static_cast<ExitCode>(all[r].code), who + ": " + all[r].problem.data());
     if (all[r].asked != all[0].asked) {
       fail(ExitCode::kUsage, who,
-           " was given another circuit, call or values than rank 0: all "
+           " was given another circuit, call or values than rank 0, or another kind of device: all "
            "processes that share a function make the same calls");
     }
   }
@@ -86,6 +86,7 @@ SplitFunction::SplitFunction(const circuit::Circuit& circuit,
     : one_at_a_time_(std::make_unique<std::mutex>()), ranks_(std::move(ranks)) {
   Fingerprint asked;
   asked.add(static_cast<std::uint64_t>(shared));
+  if (shared == Shared::kState) asked.add(std::uint64_t{devices.front() >= 0});
   asked.add(circuit.fingerprint()).add(static_cast<std::uint64_t>(options.precision));
   for (const circuit::PauliSum& sum : observables) {
     asked.add(std::uint64_t{sum.size()});
@@ -105,6 +106,7 @@ SplitFunction::SplitFunction(const circuit::Circuit& circuit,
       if (device >= 0) places_ += (places_.empty() ? "cuda:" : ",") + std::to_string(device);
     }
   });
+  if (state_) state_->connect();
 }
 
 // What all processes are to agree on: `call` stands for what is asked beside the sets.

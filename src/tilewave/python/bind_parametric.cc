@@ -42,11 +42,12 @@ Function* make_function(const PyCircuit& circuit, const Terms& terms,
   const auto shared = circuit.share();
   const nb::gil_scoped_release release;
   auto ranks = ranks_share.empty() ? nullptr : runtime::launched_ranks();
+  const auto share =
+      ranks_share == "state" ? parametric::Shared::kState : parametric::Shared::kSets;
   const std::vector<int> places =
-      parametric::devices_for(devices, shared->num_qubits(), options.precision, ranks.get());
-  return new Function(
-      *shared, observables, options, places, std::move(ranks),
-      ranks_share == "state" ? parametric::Shared::kState : parametric::Shared::kSets);
+      parametric::devices_for(devices, shared->num_qubits(), options.precision, ranks.get(),
+                              ranks && share == parametric::Shared::kState);
+  return new Function(*shared, observables, options, places, std::move(ranks), share);
 }
 
 std::size_t sets_of(const Values& values) { return values.shape(0); }

@@ -27,11 +27,11 @@ namespace tilewave::parametric::device {
 template <class T>
 struct CompiledArguments {
   Amplitude<T>*psi, *lam;
-  const Amplitude<T>* table;           // products of phases, [table][thread]
-  double* sums;                        // [block][derivative]
-  Amplitude<T>* start;                 // where the amplitude of |0...0> goes, or null
-  const StageRead* accumulated;        // derivatives that threads add up
-  std::uint64_t outer, stride, count;  // as Tiles (pass_kernels.cuh)
+  const Amplitude<T>* table;                  // products of phases, [table][thread]
+  double* sums;                               // [block][derivative]
+  Amplitude<T>* start;                        // where the amplitude of |0...0> goes, or null
+  const StageRead* accumulated;               // derivatives that threads add up
+  std::uint64_t outer, shard, stride, count;  // as Tiles (pass_kernels.cuh)
   std::uint64_t load_zeros, store_zeros;
   bool stores;
 };
@@ -420,12 +420,12 @@ struct CompiledPass {
     keep_addresses<0>();
     for (int k = 0; k < P::kNumAccumulators; ++k) accumulators()[k * kThreads + threadIdx.x] = 0;
     const std::uint64_t own = own_place();
-    outer = deposit(blockIdx.x, a.outer);
+    outer = deposit(blockIdx.x, a.outer) | a.shard;
     if constexpr (P::kAhead > 0) fetch(outer | own);
 #pragma unroll 1
     for (std::uint64_t n = blockIdx.x; n < a.count; n += gridDim.x) {
       const std::uint64_t base = outer | own;
-      const std::uint64_t next = ((outer | ~a.outer) + a.stride) & a.outer;
+      const std::uint64_t next = (((outer | ~a.outer) + a.stride) & a.outer) | a.shard;
       load(base);
       if constexpr (P::kAhead > 0) {
         if (n + gridDim.x < a.count) fetch(next | own);

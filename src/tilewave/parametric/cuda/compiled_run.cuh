@@ -87,10 +87,11 @@ class CompiledRun {
     const Step& step = steps_[pass];
     std::vector<std::byte> numbers = fill_numbers(step.source, factors);
     CompiledArguments<T> arguments{
-        a.psi,         a.lam,          there_->table(),
-        a.sums,        a.start,        there_->view().reads + step.first_accumulated,
-        a.tiles.outer, a.tiles.stride, a.tiles.count,
-        a.load_zeros,  a.store_zeros,  a.stores};
+        a.psi,         a.lam,         there_->table(),
+        a.sums,        a.start,       there_->view().reads + step.first_accumulated,
+        a.tiles.outer, a.tiles.shard, a.tiles.stride,
+        a.tiles.count, a.load_zeros,  a.store_zeros,
+        a.stores};
     void* pointers[] = {&arguments, numbers.data()};
     cuda::check(
         cuda::driver().launch(kernel, dim3(blocks), dim3(static_cast<unsigned>(shape_.threads())),

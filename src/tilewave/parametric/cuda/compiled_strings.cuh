@@ -16,9 +16,9 @@ template <class T>
 struct CompiledStringArguments {
   const Amplitude<T>* psi;
   Amplitude<T>* lam;
-  double* sums;                        // [block][sum][Re, Im]
-  std::uint64_t outer, stride, count;  // as Tiles (pass_kernels.cuh)
-  bool adds;                           // to lam
+  double* sums;                               // [block][sum][Re, Im]
+  std::uint64_t outer, shard, stride, count;  // as Tiles (pass_kernels.cuh)
+  bool adds;                                  // to lam
 };
 
 template <class T, int kStrings>
@@ -106,12 +106,12 @@ struct CompiledStrings {
   __device__ void run() {
     double total[P::kNumSums] = {};
     const std::uint64_t own = Places::own_place();
-    outer = Places::deposit(blockIdx.x, a.outer);
+    outer = Places::deposit(blockIdx.x, a.outer) | a.shard;
     fetch(outer | own, 0);
 #pragma unroll 1
     for (std::uint64_t n = blockIdx.x; n < a.count; n += gridDim.x) {
       const std::uint64_t base = outer | own;
-      const std::uint64_t next = ((outer | ~a.outer) + a.stride) & a.outer;
+      const std::uint64_t next = (((outer | ~a.outer) + a.stride) & a.outer) | a.shard;
       if constexpr (P::kLam) {
 #pragma unroll
         for (int k = 0; k < kHeld; ++k)

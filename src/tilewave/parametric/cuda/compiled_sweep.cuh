@@ -53,8 +53,8 @@ class CompiledSweep {
   template <class Arguments>
   void launch(const void* kernel, std::uint32_t blocks, const Arguments& a,
               const cuda::Stream& stream) {
-    CompiledStringArguments<T> arguments{a.psi,          a.lam,         a.sums, a.tiles.outer,
-                                         a.tiles.stride, a.tiles.count, a.adds};
+    CompiledStringArguments<T> arguments{
+        a.psi, a.lam, a.sums, a.tiles.outer, a.tiles.shard, a.tiles.stride, a.tiles.count, a.adds};
     void* pointers[] = {&arguments, weights_.data()};
     cuda::check(cuda::driver().launch(kernel, dim3(blocks), dim3(kThreads), pointers, kSharedBytes,
                                       stream.get()),

@@ -15,6 +15,9 @@
 namespace tilewave::parametric {
 
 template <class T>
+class DeviceShard;
+
+template <class T>
 class DeviceRun {
  public:
   /// Takes no memory for states yet. Throws Error(kResources) without such a device. The program's
@@ -47,6 +50,7 @@ class DeviceRun {
   void get_state(std::size_t lane, std::complex<double>* amplitudes) const;
 
  private:
+  friend class DeviceShard<T>;  // moves shards of states as this moves states
   struct Data;
   std::unique_ptr<Data> data_;
 };

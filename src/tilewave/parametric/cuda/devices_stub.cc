@@ -2,6 +2,7 @@
 #include "tilewave/base/error.h"
 #include "tilewave/parametric/cuda/device_batch.h"
 #include "tilewave/parametric/cuda/device_run.h"
+#include "tilewave/parametric/shard.h"
 
 namespace tilewave::parametric {
 
@@ -53,6 +54,15 @@ void DeviceRun<T>::get_state(std::size_t, std::complex<double>*) const {}
 
 template class DeviceRun<float>;
 template class DeviceRun<double>;
+
+template <class T>
+std::unique_ptr<Shard> make_device_shard(const ShardPlan&, int, std::shared_ptr<runtime::Ranks>) {
+  throw NoCudaError();
+}
+template std::unique_ptr<Shard> make_device_shard<float>(const ShardPlan&, int,
+                                                         std::shared_ptr<runtime::Ranks>);
+template std::unique_ptr<Shard> make_device_shard<double>(const ShardPlan&, int,
+                                                          std::shared_ptr<runtime::Ranks>);
 
 template <class T>
 struct DeviceBatch<T>::Data {};

@@ -42,10 +42,12 @@ struct TileWires {
   std::uint8_t wire[kMostTileBits];
 };
 
-/// Which tiles a kernel takes, and where their amplitudes are.
+/// Which tiles a kernel takes, and where their amplitudes are. Amplitudes are numbered as in the whole
+/// state: a device that has a shard of it gives kernels the address where amplitude 0 would be.
 struct Tiles {
   TileWires rows;
   std::uint64_t outer = 0;   // wires that number the tiles
+  std::uint64_t shard = 0;   // wires beyond those in memory that are 1 here
   std::uint64_t stride = 0;  // the number of blocks, on those wires
   std::uint64_t count = 0;
 };
@@ -170,7 +172,7 @@ __global__ __launch_bounds__(Shape<T, kBack>::kThreads,
   }
   __syncthreads();
   const Places<S::kReg> places(a.tiles.rows);
-  std::uint64_t outer = deposit(blockIdx.x, a.tiles.outer);
+  std::uint64_t outer = deposit(blockIdx.x, a.tiles.outer) | a.tiles.shard;
   for (std::uint64_t n = blockIdx.x; n < a.tiles.count; n += gridDim.x) {
     tile.outer = outer;
 #pragma unroll
@@ -191,7 +193,7 @@ __global__ __launch_bounds__(Shape<T, kBack>::kThreads,
         if constexpr (kBack) a.lam[at] = tile.lam[k];
       }
     }
-    outer = ((outer | ~a.tiles.outer) + a.tiles.stride) & a.tiles.outer;
+    outer = (((outer | ~a.tiles.outer) + a.tiles.stride) & a.tiles.outer) | a.tiles.shard;
   }
   if constexpr (kBack) {
     write_sums<S::kThreads>(sums, reads, a.sums);
@@ -237,6 +239,7 @@ struct StringArguments {
   std::uint32_t num_sums;
   bool adds;  // to lam
   const Amplitude<T>* psi;
+  const Amplitude<T>* ket;  // what the strings act on: psi, or that of another process
   Amplitude<T>* lam;
   double* sums;      // [block][sum]
   double* far_sums;  // [block][warp][sum]
@@ -255,7 +258,7 @@ __global__ __launch_bounds__(Shape<T, true>::kThreads,
   for (std::uint32_t k = threadIdx.x; k < (S::kThreads / 32) * a.num_sums; k += S::kThreads)
     sums[k] = 0;
   const Places<S::kReg> places(a.tiles.rows);
-  std::uint64_t outer = deposit(blockIdx.x, a.tiles.outer);
+  std::uint64_t outer = deposit(blockIdx.x, a.tiles.outer) | a.tiles.shard;
   for (std::uint64_t n = blockIdx.x; n < a.tiles.count; n += gridDim.x) {
     Amplitude<T> psi[kHeld], lam[kLam ? kHeld : 1];
     __syncthreads();
@@ -264,7 +267,7 @@ __global__ __launch_bounds__(Shape<T, true>::kThreads,
       const std::uint64_t at = outer | places.at(k);
       psi[k] = a.psi[at];
       const std::uint32_t to = swizzle(threadIdx.x | k << kThreadBits, kBankBits<T>);
-      source[to] = a.flip_outer ? a.psi[at ^ a.flip_outer] : psi[k];
+      source[to] = a.flip_outer ? a.ket[at ^ a.flip_outer] : psi[k];
       if constexpr (kLam) lam[k] = a.adds ? a.lam[at] : Amplitude<T>{0, 0};
     }
     __syncthreads();
@@ -274,7 +277,7 @@ __global__ __launch_bounds__(Shape<T, true>::kThreads,
 #pragma unroll
       for (int k = 0; k < kHeld; ++k) a.lam[outer | places.at(k)] = lam[k];
     }
-    outer = ((outer | ~a.tiles.outer) + a.tiles.stride) & a.tiles.outer;
+    outer = (((outer | ~a.tiles.outer) + a.tiles.stride) & a.tiles.outer) | a.tiles.shard;
   }
   write_sums<S::kThreads>(sums, a.num_sums, a.sums);
 }

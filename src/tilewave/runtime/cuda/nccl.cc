@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <vector>
 
 #include "tilewave/base/error.h"
@@ -156,6 +157,31 @@ std::unique_ptr<Nccl> Nccl::connect(Ranks& ranks, int device, std::string* probl
   }
   ranks.broadcast(&id, sizeof id, 0);
   return std::make_unique<LoadedNccl>(library, id, ranks.size(), ranks.rank());
+}
+
+std::shared_ptr<Nccl> Nccl::joined(const std::shared_ptr<Ranks>& ranks, int device,
+                                   std::string* problem) {
+  struct Joined {
+    std::weak_ptr<Ranks> ranks;
+    int device;
+    std::shared_ptr<Nccl> nccl;
+    std::string problem;
+  };
+  static std::mutex mutex;
+  static auto* const all = new std::vector<Joined>;
+  {
+    const std::lock_guard lock(mutex);
+    for (const Joined& joined : *all) {
+      if (joined.device != device || joined.ranks.lock() != ranks) continue;
+      *problem = joined.problem;
+      return joined.nccl;
+    }
+  }
+  Joined made{ranks, device, nullptr, {}};
+  made.nccl = connect(*ranks, device, &made.problem);  // others wait for it: without the lock
+  *problem = made.problem;
+  const std::lock_guard lock(mutex);
+  return all->emplace_back(std::move(made)).nccl;
 }
 
 }  // namespace tilewave::runtime::cuda

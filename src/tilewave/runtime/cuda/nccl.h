@@ -21,6 +21,11 @@ class Nccl {
   /// cannot be loaded on some rank or two ranks share a device; `problem` then says which and why,
   /// the same on all ranks. Throws Error(kCommunication) when the library fails.
   static std::unique_ptr<Nccl> connect(Ranks& ranks, int device, std::string* problem);
+  /// The same communicator for all that ask for these ranks and this device, made by the first call,
+  /// which all ranks make together. It is kept for as long as the process runs: at its end the library
+  /// must not be asked for anything.
+  static std::shared_ptr<Nccl> joined(const std::shared_ptr<Ranks>& ranks, int device,
+                                      std::string* problem);
 
   virtual ~Nccl() = default;
   virtual int version() const = 0;  ///< 22809 is 2.28.9

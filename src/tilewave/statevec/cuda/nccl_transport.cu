@@ -202,31 +202,12 @@ class NcclTransport final : public ProcessTransport {
   std::shared_ptr<rc::Nccl> nccl_;
 };
 
-// Joined once a process: all states share it, and it ends with the process. Null with a `problem`
-// where the ranks cannot use it.
-std::shared_ptr<rc::Nccl> joined_nccl(runtime::Ranks& ranks, int device, std::string* problem) {
-  struct Joined {
-    bool tried = false;
-    int device = 0;
-    std::shared_ptr<rc::Nccl> nccl;
-    std::string problem;
-  };
-  static auto* joined = new Joined;  // the library must not be asked for anything at the end
-  if (!joined->tried || joined->device != device) {
-    joined->nccl = rc::Nccl::connect(ranks, device, &joined->problem);
-    joined->tried = true;
-    joined->device = device;
-  }
-  *problem = joined->problem;
-  return joined->nccl;
-}
-
 }  // namespace
 
 std::shared_ptr<distributed::Transport> make_nccl_transport(const ProcessGroup& group,
                                                             Precision precision,
                                                             std::string* problem) {
-  auto library = joined_nccl(*group.ranks, group.device, problem);
+  auto library = rc::Nccl::joined(group.ranks, group.device, problem);
   if (!library) return nullptr;
   if (precision == Precision::kDouble)
     return std::make_shared<NcclTransport<double>>(group, std::move(library));
