@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""kill_chain.py TILEWAVE tcp|MPIEXEC [--ranks 1,2,4 | --device cuda] [--kills 20] [--seconds 600] [--qubits 22] [--seed N]: run by hand.
+"""kill_chain.py TILEWAVE tcp|MPIEXEC [--ranks 1,2,4 | --device cuda] [--kills 20] [--seconds 600] [--qubits 22] [--seed N] [--beside]: run by hand.
 
 One run of about so many seconds is killed (kill -9, all its processes) at random moments and resumed each time, until it has been
 killed often enough and comes to its end; its state is compared bit by bit, and its counts, with those of a run from the same first
 checkpoint that nobody disturbs. From a checkpoint in the middle of the chain it is also resumed on twice and half the ranks, and the
 counts are compared (not with --device, where a CPU would take hours). Prints a line a number of ranks, and ends with 1 where anything differs.
+With --beside the run that nobody disturbs and those on other numbers of ranks are not waited for but run beside the chain, where the machine has
+processors for all of them.
 """
 import argparse
 import os
@@ -12,6 +14,7 @@ import random
 import shutil
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -20,6 +23,7 @@ parser.add_argument("tilewave")
 parser.add_argument("mpiexec")
 parser.add_argument("--ranks", default="1,2,4")
 parser.add_argument("--device", default=None, help="of runs of one process (default: the CPU)")
+parser.add_argument("--beside", nargs="?", const="", default=None, metavar="DEVICE", help="with --device: where the run that nobody disturbs runs")
 parser.add_argument("--kills", type=int, default=20)
 parser.add_argument("--seconds", type=float, default=600)
 parser.add_argument("--qubits", type=int, default=22)
@@ -45,10 +49,27 @@ def start_ranks(ranks, *words):
     return [start([MPIEXEC, "-np", str(ranks), TILEWAVE, *map(str, words)], {"OMP_NUM_THREADS": "1"})]
 
 
+class Started:
+    """A run under way: `wait` gives its exit code, what it and all its processes wrote, and its seconds."""
+
+    def __init__(self, ranks, *words):
+        self.begin = time.monotonic()
+        self.answer = None
+        self.processes = start_ranks(ranks, *words)
+        self.thread = threading.Thread(target=self._read)
+        self.thread.start()
+
+    def _read(self):
+        done = [finish(p, 3600) for p in self.processes]
+        self.answer = max(code for code, _, _ in done), done[0][1], "".join(err for _, _, err in done), time.monotonic() - self.begin
+
+    def wait(self):
+        self.thread.join()
+        return self.answer
+
+
 def run(ranks, *words):
-    begin = time.monotonic()
-    done = [finish(p, 3600) for p in start_ranks(ranks, *words)]
-    return max(code for code, _, _ in done), done[0][1], "".join(err for _, _, err in done), time.monotonic() - begin
+    return Started(ranks, *words).wait()
 
 
 def kill(processes):
@@ -83,12 +104,16 @@ def chain(ranks, folder):
     while not (begin / "checkpoint").exists() and processes[0].poll() is None:
         time.sleep(0.01)
     kill(processes)  # the first checkpoint holds the plan: both runs start from it
-    code, counts, err, whole_s = run(ranks, *words, "--resume", begin, "--state", states[0])
-    check(code == 0, f"{ranks} ranks, undisturbed: {code} {err}")
-    print(f"{layers} layers, {whole_s:.1f} s undisturbed", file=sys.stderr, flush=True)
     shutil.copytree(begin, going)
+    elsewhere = ["--device", flags.beside] if flags.beside else []
+    undisturbed = Started(ranks, *words, *elsewhere, "--resume", begin, "--state", states[0])
+    whole_s = flags.seconds if flags.beside is not None else undisturbed.wait()[3]
+    print(f"{layers} layers, {whole_s:.1f} s undisturbed{' (expected)' if flags.beside is not None else ''}", file=sys.stderr, flush=True)
+    others = [] if flags.device else sorted({max(1, ranks // 2), 2 * ranks} - {ranks})
+    on_others = {}  # runs from the middle on other numbers of ranks
     kills, lives, killed_s, renewed = 0, 0, 0.0, 0
-    every = max(whole_s / (8 if flags.device else 100), 0.05)
+    # a GPU's state is large for its rate: a short run would only write
+    every = max(whole_s / (100 if not flags.device else 8 if whole_s < 300 else 40), 0.05)
     again = [*words, "--resume", going, "--checkpoint", going, "--checkpoint-every", f"{every:.3f}s", "--state", states[1]]
     # how long a life is before it is further than the one before: its first checkpoint
     start_s = time.monotonic()
@@ -112,23 +137,27 @@ def chain(ranks, folder):
             renewed += (going / "checkpoint").read_bytes() != was
             if kills == flags.kills // 2:
                 shutil.copytree(going, middle)
+                for other in others if flags.beside is not None else []:
+                    on_others[other] = Started(other, *words, "--resume", middle, "--state", folder / f"{other}.npy")
         else:  # it came to its end too soon, all was printed and written: from the middle again
             if not lives_on:
                 done = [finish(p) for p in processes]
-                check(done[0][0] == 0 and done[0][1] == counts, f"{ranks} ranks, resumed: {done}")
+                check(done[0][0] == 0 and done[0][1] == undisturbed.wait()[1], f"{ranks} ranks, resumed: {done}")
+            undisturbed.wait()
             check(states[0].read_bytes() == states[1].read_bytes(), f"{ranks} ranks: the same bits (seed {SEED})")
             shutil.rmtree(going)
             shutil.copytree(middle if middle.exists() else begin, going)
         killed_s += time.monotonic() - start_s
         print(f"life {lives}: {time.monotonic() - start_s:.1f} s, {kills} kills", file=sys.stderr, flush=True)
     code, out, err, last_s = run(ranks, *again)
+    whole_code, counts, whole_err, whole_s = undisturbed.wait()
+    check(whole_code == 0, f"{ranks} ranks, undisturbed: {whole_code} {whole_err}")
     same = code == 0 and out == counts and states[0].read_bytes() == states[1].read_bytes()
     check(renewed > 0, f"{ranks} ranks: no life was further than the one before")
     check(same, f"{ranks} ranks, killed {kills} times: {code} {err} (seed {SEED})")
     check(not any(going.iterdir()), f"{ranks} ranks: nothing stays behind: {list(going.iterdir())}")
-    others = [] if flags.device else sorted({max(1, ranks // 2), 2 * ranks} - {ranks})
     for other in others:
-        code, out, err, _ = run(other, *words, "--resume", middle, "--state", states[1])
+        code, out, err, _ = (on_others.get(other) or Started(other, *words, "--resume", middle, "--state", states[1])).wait()
         check(code == 0 and out == counts, f"{ranks} ranks, resumed on {other}: {code} {err}")
     print(f"{ranks} ranks: {whole_s:.0f} s undisturbed; killed {kills} times in {lives} lives of {killed_s:.0f} s, {renewed} of which "
           f"went on, then {last_s:.0f} s to the "
