@@ -422,7 +422,7 @@ TEST(SmallDevices, say_what_they_lack) {
 TEST_P(Devices, shares_a_state) {
   const auto devices = static_cast<int>(runtime::cuda_devices().size());
   std::size_t stretches = 0;
-  for_each_random(11, 8, [&](std::uint64_t, Random& random) {
+  for_each_random(1, 8, [&](std::uint64_t, Random& random) {
     const auto n = static_cast<std::uint32_t>(15 + random.below(2));
     const std::uint32_t p = 5;
     const Circuit c = random_circuit(random, n, p, 60);

@@ -1,5 +1,6 @@
 // See device_run.h.
 #include "tilewave/parametric/cuda/device_run.cuh"
+#include "tilewave/parametric/cuda/device_shard.cuh"
 
 namespace tilewave::parametric {
 
@@ -141,5 +142,15 @@ void DeviceRun<T>::get_state(std::size_t, std::complex<double>* amplitudes) cons
 
 template class DeviceRun<float>;
 template class DeviceRun<double>;
+
+template <class T>
+std::unique_ptr<Shard> make_device_shard(const ShardPlan& plan, int device,
+                                         std::shared_ptr<runtime::Ranks> ranks) {
+  return std::make_unique<DeviceShard<T>>(plan, device, std::move(ranks));
+}
+template std::unique_ptr<Shard> make_device_shard<float>(const ShardPlan&, int,
+                                                         std::shared_ptr<runtime::Ranks>);
+template std::unique_ptr<Shard> make_device_shard<double>(const ShardPlan&, int,
+                                                          std::shared_ptr<runtime::Ranks>);
 
 }  // namespace tilewave::parametric

@@ -1,4 +1,4 @@
-// What DeviceRun is made of (device_run.h), which shards of a state use as well (device_shard.cu). A pass is
+// What DeviceRun is made of (device_run.h), which shards of a state use as well (device_shard.cuh). A pass is
 // one kernel, which reads and writes every tile once. Derivatives are summed in a fixed order, so that a
 // device gives the same bits again.
 #pragma once

@@ -1,5 +1,8 @@
 // A shard on a CUDA device (shard.h): amplitudes travel from device to device over NCCL or, where ranks
 // share a device or there is no such library, through the memory of the hosts.
+// Part of device_run.cu, whose kernels it starts.
+#pragma once
+
 #include <algorithm>
 #include <string>
 
@@ -216,15 +219,5 @@ class DeviceShard final : public Shard {
   Array<A> other_, out_, in_;
   cuda::PinnedBuffer host_out_, host_in_;
 };
-
-template <class T>
-std::unique_ptr<Shard> make_device_shard(const ShardPlan& plan, int device,
-                                         std::shared_ptr<runtime::Ranks> ranks) {
-  return std::make_unique<DeviceShard<T>>(plan, device, std::move(ranks));
-}
-template std::unique_ptr<Shard> make_device_shard<float>(const ShardPlan&, int,
-                                                         std::shared_ptr<runtime::Ranks>);
-template std::unique_ptr<Shard> make_device_shard<double>(const ShardPlan&, int,
-                                                          std::shared_ptr<runtime::Ranks>);
 
 }  // namespace tilewave::parametric
