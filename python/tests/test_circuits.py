@@ -327,6 +327,25 @@ def test_stim_circuits_as_states():
         tw.Circuit.from_stim("MPP X0*Z1*Z0*X1\n")
 
 
+@pytest.mark.parametrize("listed", [np.array, lambda q: np.array(q, np.uint8), lambda q: np.repeat(q, 2)[::2], tuple],
+                         ids=["int64", "uint8", "strided", "tuple"])
+def test_lists_of_qubits_are_arrays_too(listed):
+    def built(of):
+        swap = np.eye(4)[[0, 2, 1, 3]]
+        return (tw.Circuit(4).gate("cry", of([0, 2]), [0.7], of([1, 3])).unitary(swap, of([3, 1]), of([2]))
+                .unitary(np.diag([1, 1j]), of([1])).kraus([swap], of([0, 3])).measure_all(of([2, 0])))
+
+    assert list(built(listed)) == list(built(list))
+    circuit = tw.Circuit(4).rx(0.3, 0).cx(0, 2).ry(0.8, 1)
+    for qubits in ([2, 0], [3], [1, 3, 0, 2]):
+        expected = tw.probabilities(circuit, qubits)
+        assert np.array_equal(tw.probabilities(circuit, listed(qubits)), expected)
+        assert np.array_equal(tw.State(circuit).probabilities(listed(qubits)), expected)
+        assert np.allclose(tw.run(circuit, 9, probabilities=listed(qubits)).joint_probabilities, expected, atol=1e-14)
+    function = circuit.compile("ZIII")
+    assert np.array_equal(function.probabilities([], listed([2, 0])), function.probabilities([], [2, 0]))
+
+
 def test_inverse():
     circuit = random_circuit(np.random.default_rng(8), 5, 60)
     both = circuit.copy()
@@ -382,6 +401,9 @@ def test_observables_without_terms(observable):
     (lambda: tw.Circuit(-1), ValueError, "^Circuit: num_qubits is -1: give 0 to 2147483647$"),
     (lambda: tw.Circuit(2**70), ValueError, "^Circuit: num_qubits is 1180591620717411303424: give 0 to 2147483647$"),
     (lambda: tw.Circuit(1, -1), ValueError, "^Circuit: num_clbits is -1: give"),
+    (lambda: tw.probabilities(tw.Circuit(3), np.array([0, 3])), ValueError, "^probabilities: qubit 3 is out of range"),
+    (lambda: tw.probabilities(tw.Circuit(3), np.array([0.0, 1.0])), TypeError, "^probabilities: qubits is .*0.0.*: give one whole number$"),
+    (lambda: tw.Circuit(3).unitary(np.eye(4), np.array([[0, 2]])), TypeError, "^unitary: targets is .*: give one whole number$"),
     (lambda: tw.Circuit(2.5), TypeError, r"^Circuit: num_qubits is 2.5 \(float\): give one whole number$"),
     (lambda: tw.Circuit("3"), TypeError, r"^Circuit: num_qubits is '3' \(str\): give one whole number$"),
     (lambda: tw.Circuit(None), TypeError, "^Circuit: num_qubits is missing: give one whole number$"),

@@ -248,6 +248,42 @@ def test_classical_controls_and_resets_agree_with_cirq():
         assert abs(a - b) < 6 * np.sqrt(a + b) + 1, outcome
 
 
+M = sympy.Symbol("m")
+
+
+@pytest.mark.parametrize("condition, acts", [
+    (sympy.Eq(M, M), 1), (sympy.true, 1), (sympy.Or(M < 1, M >= 1), 1), (M < 2, 1), (sympy.Eq(M, 0), 1),
+    (sympy.false, 0), (sympy.Ne(M, M), 0), (sympy.And(M > 3, M < 1), 0), (M > 1, 0)], ids=str)
+def test_conditions_that_always_or_never_hold(condition, acts):
+    circuit = cirq.Circuit(cirq.I(A), cirq.measure(A, key="m"), cirq.X(B).with_classical_controls(condition),
+                           cirq.X(C).with_classical_controls(condition, sympy.Eq(M, 0)), cirq.measure(B, C, key="end"))
+    for simulator in (cirq.Simulator(), TilewaveSimulator()):
+        assert simulator.run(circuit, repetitions=3).records["end"].tolist() == [[[acts, acts]]] * 3
+        assert list(simulator.simulate(circuit).measurements["end"]) == [acts, acts]
+        assert list(list(simulator.simulate_moment_steps(circuit))[-1].measurements["end"]) == [acts, acts]
+    assert tw.sample(from_cirq(circuit), 3) == {f"{acts}{acts}0": 3}
+    # without a measurement that the condition could read, and beside symbols, one by one and side by side
+    if not condition.free_symbols:
+        free = cirq.Circuit(cirq.X(B).with_classical_controls(condition), cirq.rx(T)(A), cirq.measure(A, B, key="end"))
+        for count in (1, 4):
+            for found in TilewaveSimulator().run_sweep(free, [{"t": np.pi}] * count, 2):
+                assert found.records["end"].tolist() == [[[1, acts]]] * 2
+            for found in double().simulate_sweep(free[:-1], [{"t": np.pi}] * count):
+                assert np.allclose(found.final_state_vector, -1j * np.eye(4)[2 + acts], atol=1e-12)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_values_that_are_not_finite_are_named(value):
+    circuit = cirq.Circuit(cirq.rx(2 * sympy.Symbol("alpha"))(A), cirq.ry(sympy.Symbol("beta"))(A), cirq.measure(A, key="m"))
+    for count in (1, 2, 3, 5):
+        resolvers = [{"alpha": 0.1, "beta": 0.2}] * (count - 1) + [{"alpha": value, "beta": 0.2}]
+        for ask in (lambda: TilewaveSimulator().run_sweep(circuit, resolvers, 5),
+                    lambda: TilewaveSimulator().simulate_sweep(circuit[:-1], resolvers),
+                    lambda: TilewaveSimulator().simulate_expectation_values_sweep(circuit[:-1], [cirq.Z(A)], resolvers)):
+            with pytest.raises(ValueError, match=f"^the parameter .*alpha.* is {value}: give finite numbers$"):
+                ask()
+
+
 def test_simulate_gives_measurements_and_the_state_that_belongs_to_them():
     simulator = double(seed=5)
     circuit = cirq.Circuit(cirq.H(A), cirq.CNOT(A, B), cirq.ry(0.8)(C), cirq.measure(A, key="a"), cirq.H(C),

@@ -103,7 +103,11 @@ def test_a_state_takes_further_circuits_and_shots():
 
 @pytest.mark.parametrize("wrong, message", [
     (lambda: tw.simulate(tw.Circuit(2), initial_state=[1, 0]), "2 amplitudes.*2 qubits"),
-    (lambda: tw.simulate(tw.Circuit(1), initial_state=[1, 1]), "norm 2"),
+    (lambda: tw.simulate(tw.Circuit(1), initial_state=[1, 1]), "norm 2, .*divide it by 1.41421$"),
+    (lambda: tw.simulate(tw.Circuit(3), initial_state=np.zeros(0)), r"^the initial state has 0 amplitudes: a circuit of 3 qubits needs 2\^3$"),
+    (lambda: tw.sample(tw.Circuit(2), 5, initial_state=np.ones(8)), r"^the initial state has 8 amplitudes: a circuit of 2 qubits needs 2\^2$"),
+    (lambda: tw.State(tw.Circuit(1), initial_state=[]), "0 amplitudes.*1 qubit"),
+    (lambda: tw.run(tw.Circuit(1), 5, initial_state=[0, 0]), "norm 0, .*give amplitudes of norm 1$"),
     (lambda: tw.sample(tw.Circuit(1), 5, initial_state=[np.nan, 0]), "norm nan"),
     (lambda: tw.State(tw.Circuit(2)).apply(tw.Circuit(3)), "the state has 2 qubits and the circuit 3"),
     (lambda: tw.State(tw.Circuit(1)).apply(tw.Circuit(1, 1).measure(0, 0)), "gates only"),

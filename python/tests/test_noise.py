@@ -163,6 +163,11 @@ def test_models_as_dictionaries_text_and_files(tmp_path):
     for source in (model, tw.noise.json.dumps(model), tmp_path / "noise.json", tw.noise_model(model)):
         assert tw.sample(circuit, 10, noise=source) == {"0": 10}
     assert tw.noise_model(model).as_dict() == model
+    of_arrays = tw.noise_model({"channels": [{**model["channels"][0], "p": np.int64(1), "qubits": np.array([1, 2])}]})
+    assert tw.sample(tw.Circuit(3).x(0).x(1), 10, noise=of_arrays) == {"001": 10}
+    assert of_arrays.as_dict() == {"channels": [{**model["channels"][0], "qubits": [1, 2]}]}
+    with pytest.raises(TypeError, match="a noise model holds numbers, texts, lists and dictionaries, not set"):
+        tw.noise_model({"channels": [{**model["channels"][0], "qubits": {1}}]})
     with pytest.raises(ValueError, match=r"channels\[0\]\.p: is 2: it must be from 0 to 1"):
         tw.noise_model({"channels": [{"after": "x", "channel": "bit_flip", "p": 2}]})
     with pytest.raises(ValueError, match="holds no noise"):

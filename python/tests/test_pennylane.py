@@ -491,6 +491,19 @@ def test_a_batch_with_measurements_in_the_middle():
     assert np.allclose(found, expected, atol=0.04) and np.shape(found) == np.shape(expected)
 
 
+def test_conditions_that_always_or_never_hold():
+    def circuit(x):
+        qml.Hadamard(0)
+        m0, m1 = qml.measure(0), qml.measure(1)
+        qml.cond(m0 + m1 >= 0, qml.X)(2)
+        qml.cond(m0 > 4, qml.RX)(x, 2)  # never, and its angle is counted
+        qml.cond(m0 + 2 * m1 < 9, qml.RX)(2 * x, 3)
+        return qml.probs(wires=[2, 3])
+    for method in ("one-shot", "tree-traversal"):
+        found = qml.set_shots(qml.QNode(circuit, TilewaveQubit(seed=4), mcm_method=method), 200)(np.pi / 2)
+        assert np.allclose(found, [0, 0, 0, 1])
+
+
 def test_samples_of_measurements_in_the_middle_belong_together():
     def circuit():
         qml.Hadamard(0)

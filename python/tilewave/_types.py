@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, Optional, Union
 
 import numpy as np
@@ -14,6 +14,8 @@ NoiseEngine = Literal["auto", "statevector", "stabilizer", "density", "trajector
 Device = str  # auto, cpu, cuda, cuda:<index>, cuda:0-3
 Effort = Literal["auto", "once", "repeated", "best"]
 Path = Union[str, "os.PathLike[str]"]
+#: Numbers of qubits or classical bits: a list, or an array of one dimension.
+Places = Union[Sequence[int], NDArray[np.integer[Any]]]
 #: A text, a mapping or a list of Pauli strings and coefficients, a list of strings, Qiskit's SparsePauliOp or Pauli.
 Observable = Union[str, Mapping[str, complex], Iterable[Union[str, tuple[str, complex]]], Any]
 #: What tilewave.noise_model takes: its own, a dictionary, JSON, a path, Aer's NoiseModel.

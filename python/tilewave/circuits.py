@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import _core
-from ._types import AnyCircuit, Device, Path, PauliOrder, Precision, StimCircuit
+from ._types import AnyCircuit, Device, Path, PauliOrder, Places, Precision, StimCircuit
 from .angles import Angle, Parameter, expression_of, value_array
 from .functions import CircuitFunction, Ranks
 
@@ -132,7 +132,7 @@ class Circuit(_core.Circuit):
         """A circuit of its own with the same operations."""
         return type(self)(self)
 
-    def unitary(self: _C, matrix: ArrayLike, targets: Union[int, Sequence[int]], controls: Union[int, Sequence[int]] = (),
+    def unitary(self: _C, matrix: ArrayLike, targets: Union[int, Places], controls: Union[int, Places] = (),
                 control_values: Optional[int] = None, *, check: bool = True) -> _C:
         """Adds a matrix of 2^t x 2^t complex numbers; bit k of a row or column is targets[k]. Raises ValueError where it is
         not unitary: an element of its product with its adjoint more than 1e-8 off the identity (1e-4 for a matrix of
@@ -145,7 +145,7 @@ class Circuit(_core.Circuit):
         super().unitary(entries, targets, controls, control_values)
         return self
 
-    def kraus(self: _C, operators: Sequence[ArrayLike], qubits: Union[int, Sequence[int]]) -> _C:
+    def kraus(self: _C, operators: Sequence[ArrayLike], qubits: Union[int, Places]) -> _C:
         """Adds a noise channel, rho -> sum_k K_k rho K_k^dagger: matrices of 2^t x 2^t complex numbers on 1 to 4 qubits, bit k
         of a row or column is qubits[k]. Raises ValueError where the sum of K_k^dagger K_k is more than 1e-8 off the identity."""
         targets = _listed(qubits)
@@ -162,8 +162,8 @@ class Circuit(_core.Circuit):
         self._kraus("kraus", own, targets)
         return self
 
-    def compose(self: _C, other: _core.Circuit, qubits: Union[int, Sequence[int], None] = None,
-                clbits: Union[int, Sequence[int], None] = None) -> _C:
+    def compose(self: _C, other: _core.Circuit, qubits: Union[int, Places, None] = None,
+                clbits: Union[int, Places, None] = None) -> _C:
         """Appends another circuit: its qubit k becomes qubits[k] (default: k), its classical bit k becomes clbits[k]. Without
         ``clbits`` a classical register of `other` is the one of the same name and size here, or is added."""
         if not isinstance(other, _core.Circuit):

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core
-from ._types import AnyCircuit, Bits, Complex, Device, Observable, PauliOrder, Precision
+from ._types import AnyCircuit, Bits, Complex, Device, Observable, PauliOrder, Places, Precision
 from .angles import Parameter, value_array
 from .observables import NO_TERMS, real_terms
 
@@ -155,7 +155,7 @@ class CircuitFunction:
         metric = self._function._metric_tensor(sets, start)
         return metric if is_batch else metric[0]
 
-    def probabilities(self, values: Any, qubits: Optional[Sequence[int]] = None, *, initial_state: Start = None) -> Floats:
+    def probabilities(self, values: Any, qubits: Optional[Places] = None, *, initial_state: Start = None) -> Floats:
         """Probabilities of the 2^k outcomes of chosen qubits (default: all): float64[2^k], or [B, 2^k]; bit j of an index is
         qubits[j]."""
         chosen = np.array(self._chosen(qubits), np.uint32)
@@ -163,7 +163,7 @@ class CircuitFunction:
         found = self._function._probabilities(sets, start, chosen)
         return found if is_batch else found[0]
 
-    def probabilities_vjp(self, values: Any, qubits: Optional[Sequence[int]], v: ArrayLike, *,
+    def probabilities_vjp(self, values: Any, qubits: Optional[Places], v: ArrayLike, *,
                           initial_state: Start = None) -> Floats:
         """The derivatives of sum_y v_y P_y, for ``v`` of the shape of `probabilities`: float64[P], or [B, P]."""
         chosen, states = self._chosen(qubits), self.state(values, initial_state=initial_state)

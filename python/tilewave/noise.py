@@ -16,6 +16,8 @@ import os
 from collections.abc import Mapping
 from typing import Any, Optional, Union, overload
 
+import numpy as np
+
 from . import _core
 from ._types import AnyCircuit, Noise, Path
 from .circuits import circuit_of
@@ -25,8 +27,9 @@ class NoiseModel:
     """A checked noise model. ``as_dict()`` gives it back in the form of docs/noise.md."""
 
     def __init__(self, model: Mapping[str, Any], name: str = "noise") -> None:
-        self._dict, self._name = model, name
-        self._core = _core._Noise(json.dumps(model), name)
+        text = json.dumps(model, default=_plain)
+        self._dict, self._name = json.loads(text), name
+        self._core = _core._Noise(text, name)
         self._passes: Any = None  # Qiskit's, which put further noise into its circuits
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -75,6 +78,13 @@ def noise_model(source: Noise) -> Optional[NoiseModel]:
         _core._Noise(text, name)  # errors with line and column
         return NoiseModel(json.loads(text), name)
     raise TypeError(f"a noise model is a dictionary, a JSON text, a path or Aer's NoiseModel, not {type(source).__name__}")
+
+
+def _plain(value):
+    """Numbers and lists of NumPy's, as JSON has them."""
+    if isinstance(value, (np.generic, np.ndarray)):
+        return value.tolist()
+    raise TypeError(f"a noise model holds numbers, texts, lists and dictionaries, not {type(value).__name__}")
 
 
 def _of_dict(model, name):

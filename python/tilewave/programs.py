@@ -56,6 +56,13 @@ def scaled(angle: Angle, factor: float) -> Angle:
     return angle[0] * factor, angle[1], angle[2] * factor
 
 
+def _finite(numbers):
+    # here, since the compiled part would name parameters by their numbers, which nobody gave
+    if not np.isfinite(numbers).all():
+        raise ValueError("an angle is not a finite number")
+    return numbers
+
+
 class Rows:
     """The rows of a circuit, as gates are added under the controls and the condition around them."""
 
@@ -114,6 +121,13 @@ class Rows:
     def reset(self, qubit: int) -> None:
         self.rows.append(("reset", (qubit,), (), (), 0, self.condition))
 
+    def act_on(self, bits: Sequence[int], patterns: Sequence[Sequence[int]]) -> bool:
+        """Rows that follow act where the classical bits have one of these patterns, each given once: False where there is none,
+        so that they never act; a condition that all patterns meet is none."""
+        always = len(patterns) == 1 << len(bits)
+        self.condition = None if always else (tuple(bits), tuple(tuple(pattern) for pattern in patterns))
+        return bool(patterns)
+
     def key(self) -> Any:
         """What circuits of one structure have in common; None where it is too large to be kept."""
         size, texts = 0, []
@@ -163,9 +177,7 @@ class Program:
         if not len(self.ops):
             return self.circuit
         angles = values[self.index] * self.factors + self.offsets
-        if not np.isfinite(angles).all():
-            raise ValueError("an angle is not a finite number")
-        bound: Circuit = self.circuit._with_angles(self.ops, self.angles, angles)
+        bound: Circuit = self.circuit._with_angles(self.ops, self.angles, _finite(angles))
         return bound
 
     def function(self, key: Any, observables: Sequence[Terms], how: tuple[str, str, int]) -> Function:
@@ -181,7 +193,7 @@ class Program:
         return found
 
     def _bit_of(self, condition):
-        """The classical bit, and its value, that say whether a condition holds."""
+        """The classical bit, and its value, that say whether a condition of Rows.act_on holds."""
         bits, patterns = condition
         if len(bits) == 1 and len(patterns) == 1:
             return bits[0], patterns[0][0]
@@ -279,7 +291,7 @@ class Function:
 
     def _given(self, values, initial):
         start = np.zeros((0, 1), complex) if initial is None else np.ascontiguousarray(np.atleast_2d(initial), complex)
-        return np.ascontiguousarray(values[:, self.columns]), start
+        return _finite(np.ascontiguousarray(values[:, self.columns])), start
 
     def _spread(self, gradient, values):
         whole = np.zeros(values.shape)

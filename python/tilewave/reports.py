@@ -3,21 +3,20 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
 from typing import Any, Optional, Union
 
 import numpy as np
 
 from . import _core
 from ._core import Result
-from ._types import AnyCircuit, Device, Noise, NoiseEngine, Observable, Path, PauliOrder, Precision, Seed
+from ._types import AnyCircuit, Device, Noise, NoiseEngine, Observable, Path, PauliOrder, Places, Precision, Seed
 from .noise import noisy
 from .observables import NO_TERMS, Terms, real_terms
 from .runs import _count, how_of, seed_of
 
 
 def report(circuit: AnyCircuit, path: Path, shots: int = 1024, *, seed: Seed = None,
-           probabilities: Union[bool, Sequence[int], None] = None, observables: Optional[Observable] = None,
+           probabilities: Union[bool, Places, None] = None, observables: Optional[Observable] = None,
            pauli_order: PauliOrder = "last", precision: Precision = "double", device: Device = "auto", threads: int = 0,
            noise: Noise = None, engine: NoiseEngine = "auto", title: str = "Tilewave run") -> Result:
     """Runs a circuit and writes what it found and what it cost to the HTML file `path`: counts, marginals, expectations,

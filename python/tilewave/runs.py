@@ -17,7 +17,7 @@ engine     "auto" (default), "density" (exact), "trajectories", or "stabilizer" 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from operator import index
 from typing import Any, Literal, Optional, Union, overload
 
@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._types import (AnyCircuit, Bits, Complex, Device, Effort, InitialState, Noise, NoiseEngine, Observable, Path, PauliOrder, Precision,
-                     Seed)
+from ._types import (AnyCircuit, Bits, Complex, Device, Effort, InitialState, Noise, NoiseEngine, Observable, Path, PauliOrder, Places,
+                     Precision, Seed)
 from .circuits import Circuit, circuit_of
 from .noise import noisy
 from .observables import NO_TERMS, pauli_terms, real_terms
@@ -52,7 +52,7 @@ def simulate(circuit: AnyCircuit, *, precision: Precision = "double", device: De
     its CUDA device and is an object that speaks DLPack (``torch.from_dlpack``, ``cupy.from_dlpack``, to_host)."""
     circuit, core = noisy(circuit, noise)
     precision, device, threads = how = how_of(precision, device, threads)
-    initial = initial_of(initial_state)
+    initial = initial_of(initial_state, circuit.num_qubits)
     if on_device:
         if noise is not None or circuit.is_noisy:
             raise ValueError("a density matrix lies on the host: leave on_device out")
@@ -67,7 +67,7 @@ def simulate(circuit: AnyCircuit, *, precision: Precision = "double", device: De
 
 
 def run(circuit: AnyCircuit, shots: int = 0, *, seed: Seed = None,
-        probabilities: Union[bool, Sequence[int], None] = None, observables: Optional[Observable] = None,
+        probabilities: Union[bool, Places, None] = None, observables: Optional[Observable] = None,
         pauli_order: PauliOrder = "last", precision: Precision = "double", device: Device = "auto", threads: int = 0,
         record_shots: bool = False, record_steps: bool = False, explain: bool = False, noise: Noise = None,
         engine: NoiseEngine = "auto", effort: Effort = "auto", initial_state: InitialState = None,
@@ -84,7 +84,7 @@ def run(circuit: AnyCircuit, shots: int = 0, *, seed: Seed = None,
         probabilities = None
     terms = NO_TERMS if observables is None else real_terms(observables, circuit.num_qubits, pauli_order)
     return _core._run(circuit, _count(shots), seed_of(seed), *how_of(precision, device, threads), probabilities, terms,
-                      record_shots, record_steps, explain, False, core, engine, effort, initial_of(initial_state),
+                      record_shots, record_steps, explain, False, core, engine, effort, initial_of(initial_state, circuit.num_qubits),
                       _folder(checkpoint), _seconds("checkpoint_every", checkpoint_every), _folder(resume))
 
 
@@ -113,7 +113,7 @@ def sample(circuit: AnyCircuit, shots: int = 1024, *, seed: Seed = None, precisi
     measurements the whole state is measured."""
     circuit, core = noisy(circuit, noise)
     return _core._run(circuit, _count(shots), seed_of(seed), *how_of(precision, device, threads), None, NO_TERMS, False, False,
-                      False, False, core, engine, effort, initial_of(initial_state)).counts
+                      False, False, core, engine, effort, initial_of(initial_state, circuit.num_qubits)).counts
 
 
 def sample_bits(circuit: AnyCircuit, shots: int = 1024, *, seed: Seed = None, bit_packed: bool = False,
@@ -124,7 +124,7 @@ def sample_bits(circuit: AnyCircuit, shots: int = 1024, *, seed: Seed = None, bi
     ``bit_packed``: uint8 [shots, ceil(bits / 8)], the lowest bit first."""
     circuit, core = noisy(circuit, noise)
     result = _core._run(circuit, _count(shots), seed_of(seed), *how_of(precision, device, threads), None, NO_TERMS, True, False,
-                        False, False, core, engine, effort, initial_of(initial_state))
+                        False, False, core, engine, effort, initial_of(initial_state, circuit.num_qubits))
     return _bits_of(result, bit_packed)
 
 
@@ -138,13 +138,17 @@ def _indices(chosen, num_qubits):
         yield int(item, 2)
 
 
-def initial_of(state: InitialState) -> Optional[NDArray[np.complex128]]:
+def initial_of(state: InitialState, num_qubits: int) -> Optional[NDArray[np.complex128]]:
     """The state that a run begins in as the compiled part takes it. What is off norm 1 by the rounding of single precision
-    is scaled."""
+    is scaled. Raises ValueError where it is no state of so many qubits."""
     if state is None:
         return None
     amplitudes = np.ascontiguousarray(state, np.complex128).reshape(-1)
+    if len(amplitudes) != 1 << num_qubits:
+        raise ValueError(f"the initial state has {len(amplitudes)} amplitudes: a circuit of {num_qubits} qubits needs 2^{num_qubits}")
     norm = float(np.vdot(amplitudes, amplitudes).real)
+    if not (np.isfinite(norm) and norm > 0):
+        raise ValueError(f"the initial state has norm {norm:.6g}, the sum of |amplitude|^2: give amplitudes of norm 1")
     if not abs(norm - 1) <= 1e-5:
         raise ValueError(f"the initial state has norm {norm:.6g}, the sum of |amplitude|^2: divide it by {norm ** 0.5:.6g}")
     return amplitudes if abs(norm - 1) < 1e-14 else amplitudes / norm ** 0.5
@@ -210,7 +214,7 @@ def _bits_of(result, bit_packed):
     return np.unpackbits(packed, axis=1, count=bits, bitorder="little").view(np.bool_)
 
 
-def probabilities(circuit: AnyCircuit, qubits: Optional[Sequence[int]] = None, *, precision: Precision = "double",
+def probabilities(circuit: AnyCircuit, qubits: Optional[Places] = None, *, precision: Precision = "double",
                   device: Device = "auto", threads: int = 0, seed: Seed = None,
                   effort: Effort = "auto") -> NDArray[np.float64]:
     """Probabilities of the 2^k outcomes of chosen qubits (at most 24; default: all); bit j of an index is qubits[j]."""
@@ -280,8 +284,9 @@ class State(_core.State):
 
     def __init__(self, circuit: AnyCircuit, precision: Precision = "double", device: Device = "auto", threads: int = 0,
                  seed: Seed = None, effort: Effort = "auto", initial_state: InitialState = None) -> None:
-        super().__init__(circuit_of(circuit), *how_of(precision, device, threads), seed_of(seed), effort,
-                         initial_of(initial_state))
+        circuit = circuit_of(circuit)
+        super().__init__(circuit, *how_of(precision, device, threads), seed_of(seed), effort,
+                         initial_of(initial_state, circuit.num_qubits))
 
     def apply(self, circuit: AnyCircuit) -> State:
         """Runs a unitary circuit of as many qubits on the state. Raises ValueError for one that measures or resets."""

@@ -148,6 +148,35 @@ with tempfile.TemporaryDirectory() as name:
                           ([*run, "--engine", "statevector"], "engine")]:
         done = tilewave(*words, "--resume", kept)
         c.check(done.code == USAGE and reason in done.err, f"refused for its {reason}: {done.code} {done.err}")
+    # another noise model, by whatever changes its answers, on each engine
+    channels = [{"after": "all", "channel": "depolarizing", "p": 0.01}]
+    readout = [{"p1_given_0": 0.1, "p0_given_1": 0.2}]
+    others = {"p1_given_0": [{"p1_given_0": 0.3, "p0_given_1": 0.2}], "p0_given_1": [{"p1_given_0": 0.1, "p0_given_1": 0.3}],
+              "other qubits": [{**readout[0], "qubits": [1]}], "a further rule": [*readout, {**readout[0], "p1_given_0": 0, "qubits": [1]}],
+              "no readout errors": []}
+    asked = folder / "asked.json"
+    for engine, text, shots in (("trajectories", layers(12, 20), 100_000), ("density", layers(9, 60), 100),
+                                ("stabilizer", near_clifford(40, 12).replace("t q[", "s q["), 10_000_000)):
+        place = folder / f"noise_{engine}"
+        place.with_suffix(".qasm").write_text(text)
+        asked.write_text(json.dumps({"channels": channels, "readout": readout}))
+        words = ["run", place.with_suffix(".qasm"), "--shots", shots, "--engine", engine, "--noise", asked, "--quiet"]
+        process = start(*words, "--checkpoint", place)
+        wait_for(place / "checkpoint")
+        process.kill()
+        process.communicate()
+        for what, rules in others.items():
+            asked.write_text(json.dumps({"channels": channels, "readout": rules}))
+            done = tilewave(*words, "--resume", place)
+            c.check(done.code == USAGE and "another noise model" in done.err and not done.out,
+                    f"{engine}, {what}: {done.code} {done.err}")
+        # other words for the same model
+        asked.write_text(json.dumps({"channels": channels, "readout": [{"p1_given_0": 0.5, "p0_given_1": 0, "qubits": [0]}, *readout]}))
+        process = start(*words, "--resume", place, "--checkpoint", folder / f"again_{engine}")
+        wait_for(folder / f"again_{engine}" / "checkpoint")
+        process.kill()
+        process.communicate()
+        c.check((folder / f"again_{engine}" / "checkpoint").exists(), f"{engine}: goes on with the same model")
     for words in (["--dry-run"], ["--repeat", 2], ["--checkpoint-every", "0"],
                   ["--checkpoint-every", "soon"], ["--checkpoint-every", "-3m"]):
         done = tilewave("run", circuit, "--checkpoint", folder / "never", *words)

@@ -143,6 +143,38 @@ with tempfile.TemporaryDirectory() as name:
         done = tilewave("run", path, "--ranks", ranks, "--state", "/dev/full", "--shots", "3", "--quiet")
         c.check(done.code == RESOURCES and done.out and done.err.count("error:") == 1, f"--ranks: {done.code} {done.err!r}")
 
+# no output takes the name of a checkpoint, by whatever path: one would replace the other
+with tempfile.TemporaryDirectory() as name:
+    place = Path(name)
+    circuit, model, kept = place / "c.stim", place / "c.dem", place / "kept"
+    circuit.write_text("H 0\nM 0\nDETECTOR rec[-1]\n")
+    model.write_text("error(0.1) D0\n")
+    (place / "folder_link").symlink_to("kept")
+    (place / "file_link").symlink_to("kept/checkpoint")
+    (place / "link_link").symlink_to(place / "file_link")
+    taken = (kept / "checkpoint", f"{place}/./kept/../kept/checkpoint", place / "folder_link" / "checkpoint", place / "file_link",
+             place / "link_link", kept / "checkpoint-0123456789abcdef", kept / "checkpoint-0123456789abcdef" / "rank-0")
+    shots = ("--out", place / "shots")
+    for command in (("run", BELL, "--state"), ("run", BELL, "--report"), ("sample", "--in", circuit, "--out"),
+                    ("detect", "--in", circuit, "--out"), ("detect", "--in", circuit, *shots, "--obs_out"),
+                    ("sample_dem", "--in", model, "--out"), ("sample_dem", "--in", model, *shots, "--obs_out"),
+                    ("sample_dem", "--in", model, *shots, "--err_out")):
+        for path in taken:
+            for of_kept in (("--checkpoint", kept), ("--checkpoint", place / "folder_link"), ("--resume", kept)):
+                done = tilewave(*command, path, *of_kept)
+                c.check(done.code == 2 and f"{command[-1]} {path}: " in done.err and "have this name" in done.err and not done.out
+                        and len(done.err.splitlines()) == 1, f"{command} {path} {of_kept}: {done.code} {done.err!r}")
+    c.check(not kept.exists() and not shots[1].exists(), f"nothing is made: {list(place.iterdir())}")
+    # other names in that folder are as good as any
+    kept.mkdir()
+    for path in (kept / "events", kept / "checkpoint-1"):
+        done = tilewave("detect", "--in", circuit, "--shots", 3, "--out", path, "--checkpoint", kept)
+        c.check(done.code == 0 and len(path.read_text().splitlines()) == 3, f"{path}: {done.code} {done.err!r}")
+    # two outputs are one file through a link that leads to nothing yet
+    (place / "later").symlink_to("events")
+    done = tilewave("detect", "--in", circuit, "--out", place / "events", "--obs_out", place / "later")
+    c.check(done.code == 2 and "what --out writes" in done.err, f"one file: {done.code} {done.err!r}")
+
 # a sampler ends at the first signal: while its reader sleeps, and inside a block that never ends
 READER, ENDLESS = "M 0\n", "REPEAT 10000000000 {\nELSE_CORRELATED_ERROR(0.1) X0\n}\nM 0\n"
 for text, shots, number, to_file, command in (

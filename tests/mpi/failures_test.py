@@ -70,6 +70,7 @@ with tempfile.TemporaryDirectory() as folder:
 
     one = [str(good), "--shots", "9", "--seed", "1"]
     for what, words in (("circuit", [str(other), *one[1:]]), ("precision", [*one, "--precision", "single"]),
+                        ("effort", [*one, "--effort", "once"]), ("number of runs", [*one, "--repeat", "2"]),
                         ("shots or seed", [*one[:-1], "2"]), ("questions", [*one, "--probabilities", "all"])):
         for first, second in ((one, words), (words, one)):
             both = [MPIEXEC, "-np", "1", TILEWAVE, "run", *first, ":", "-np", "1", TILEWAVE, "run", *second]

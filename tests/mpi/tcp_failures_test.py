@@ -1,7 +1,9 @@
 """Processes without MPI: how they find each other, and one message for whatever goes wrong."""
+import json
 import os
 import signal
 import socket
+import struct
 import tempfile
 import time
 from pathlib import Path
@@ -51,6 +53,42 @@ with tempfile.TemporaryDirectory() as folder:
     other.write_text(HEAD + "qreg q[12];\nh q;\ncx q[0],q[10];\n")
     expect([*start_by_variables(2, "run", good, root=root, only=[0]),
             *start_by_variables(2, "run", other, root=root, only=[1])], 2, "rank 1 has another circuit", "another circuit")
+    # whatever of a noise model changes the answer: the channels are the same here
+    channels = [{"after": "all", "channel": "bit_flip", "p": 0.001}]
+    models = [{"channels": channels}, {"channels": channels, "readout": [{"p1_given_0": 0, "p0_given_1": 0.1}]},
+              {"channels": channels, "readout": [{"p1_given_0": 0.1, "p0_given_1": 0}]},
+              {"channels": channels, "readout": [{"p1_given_0": 0.1, "p0_given_1": 0, "qubits": [3]}]}]
+    files = [Path(folder) / f"noise{k}.json" for k in range(len(models))]
+    for file, model in zip(files, models):
+        file.write_text(json.dumps(model))
+    noisy = ["run", good, "--shots", 100, "--seed", 3, "--quiet", "--engine", "trajectories", "--noise"]
+    for of_root, of_other in ((0, 1), (1, 2), (2, 3), (3, 0)):
+        root = f"127.0.0.1:{free_port()}"
+        expect([*start_by_variables(2, *noisy, files[of_root], root=root, only=[0]),
+                *start_by_variables(2, *noisy, files[of_other], root=root, only=[1])], 2,
+               "rank 1 has another noise model", f"noise models {of_root} and {of_other}")
+    # in other words the same: the last rule that names a qubit counts
+    same = Path(folder) / "same.json"
+    same.write_text(json.dumps({"channels": channels, "readout": [{"p1_given_0": 0.5, "p0_given_1": 0.5, "qubits": [3]},
+                                                                  *models[1]["readout"]]}))
+    root = f"127.0.0.1:{free_port()}"
+    done = [finish(p) for p in [*start_by_variables(2, *noisy, files[1], root=root, only=[0]),
+                                *start_by_variables(2, *noisy, same, root=root, only=[1])]]
+    check([d[0] for d in done] == [0, 0], f"one noise model in two files: {done}")
+    # basis states: files that differ in a few bytes in their middle
+    starts = []
+    for x in (3 << 15, 3 << 15 | 1):
+        numbers = bytearray(16 << 17)
+        numbers[16 * x:16 * x + 8] = struct.pack("<d", 1)
+        starts.append(Path(folder) / f"basis{x & 1}.npy")
+        head = "{'descr': '<c16', 'fortran_order': False, 'shape': (131072,)}".ljust(117) + "\n"
+        starts[-1].write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + numbers)
+    wide = Path(folder) / "wide.qasm"
+    wide.write_text(HEAD + "qreg q[17];\nh q;\n")
+    root = f"127.0.0.1:{free_port()}"
+    expect([*start_by_variables(2, "run", wide, "--shots", 9, "--initial-state", starts[0], root=root, only=[0]),
+            *start_by_variables(2, "run", wide, "--shots", 9, "--initial-state", starts[1], root=root, only=[1])], 2,
+           "rank 1 has another initial state", "initial states")
     expect(start_by_variables(3, "run", good), 2, "power of two", "three ranks")
     expect(start_by_variables(2, "run", bad), 4, "bad.qasm:4", "an error all find")
     expect(start_by_variables(2, "info"), 2, "one process", "a command for one process")

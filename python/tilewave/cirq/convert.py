@@ -181,11 +181,9 @@ class Converter:
         inner = op.without_classical_controls()
         if cirq.is_measurement(inner):
             raise ValueError("a measurement under a classical control is not supported: its key might have no result")
-        if not patterns:
-            return
-        self.rows.condition = bits, tuple(patterns)
         try:
-            self.operation(inner)
+            if self.rows.act_on(bits, patterns):
+                self.operation(inner)
         finally:
             self.rows.condition = None
 

@@ -103,6 +103,9 @@ class _Converted:
             if abs(complex(value).imag) > 1e-12:
                 raise ValueError(f"the parameter {expression} is complex: {value}")
             values[k] = complex(value).real
+        if not np.isfinite(values).all():
+            k = int(np.flatnonzero(~np.isfinite(values))[0])
+            raise ValueError(f"the parameter {self.converter.expressions[k]} is {values[k]}: give finite numbers")
         return self.converter, values
 
     def final(self) -> Any:
@@ -238,8 +241,8 @@ class TilewaveSimulator(cirq.SimulatesSamples, cirq.SimulatesAmplitudes,
             raise TypeError("initial_state must be an int, a state vector, or what cirq.to_valid_state_vector takes")
         vector = np.asarray(state)
         if vector.dtype.kind == "c" and vector.size == 2 ** len(order):
-            return initial_of(vector)
-        return initial_of(cirq.to_valid_state_vector(state, num_qubits=len(order), dtype=np.complex128))
+            return initial_of(vector, len(order))
+        return initial_of(cirq.to_valid_state_vector(state, num_qubits=len(order), dtype=np.complex128), len(order))
 
     # --- samples
 

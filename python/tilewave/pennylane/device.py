@@ -331,7 +331,8 @@ class _Run:
                 self.initial = vectors
             else:
                 vectors = qml.math.toarray(vectors)
-                self.initial = initial_of(vectors) if batch is None else np.stack([initial_of(vector) for vector in vectors])
+                self.initial = (initial_of(vectors, rows.num_qubits) if batch is None
+                                else np.stack([initial_of(vector, rows.num_qubits) for vector in vectors]))
             self.numbers += [np.nan] * len(operations[0].data)
             operations = operations[1:]
         at = len(self.numbers)
@@ -344,11 +345,11 @@ class _Run:
                 continue
             if isinstance(op, Conditional):
                 bits = tuple(self.clbits[m] for m in op.meas_val.measurements)
-                patterns = tuple(branch for branch, value in op.meas_val.items() if value)
-                if not patterns:
+                patterns = [branch for branch, value in op.meas_val.items() if value]
+                if not rows.act_on(bits, patterns):
+                    rows.condition = None
                     at += self._take_numbers(op)
                     continue
-                rows.condition = bits, patterns
                 op = op.base
             angles = tuple((1.0, at + k, 0.0) for k in range(len(op.data)))
             gates.add(op, wires, angles, rows)

@@ -321,6 +321,8 @@ TEST(Api, a_run_goes_on_from_its_checkpoint) {
   expect_error([&] { session.run(circuit, asked); }, "/dev/full");
   EXPECT_TRUE(std::filesystem::exists(folder + "/checkpoint"));
   asked.checkpoint.clear();
+  asked.state_file = folder + "/../api_checkpoint/checkpoint";
+  expect_error([&] { session.run(circuit, asked); }, "have this name");
   asked.state_file = file;
   const Result resumed = session.run(circuit, asked);
   Questions other = asked;

@@ -17,6 +17,7 @@ void add(Fingerprint& f, const ClassicalExpr& expr) {
   }
   for (const auto& table : expr.tables) {
     for (const std::uint64_t entry : table) f.add(entry);
+    f.add(std::uint64_t{table.size()});
   }
   f.add(static_cast<std::uint64_t>(expr.nodes.size()));
 }
@@ -55,6 +56,7 @@ std::uint64_t Circuit::fingerprint() const {
         break;
       case OpKind::kChannel:
         for (const Matrix& kraus : channel(op).kraus) add(f, kraus);
+        f.add(std::uint64_t{channel(op).kraus.size()});
         break;
       case OpKind::kJump:
         f.add(std::uint64_t{op.first_param});
@@ -74,6 +76,7 @@ std::uint64_t Circuit::fingerprint() const {
     for (const std::uint64_t word : c.value) f.add(word);
     add(f, c.expr);
   }
+  for (const std::string& name : parameters_) f.add(name);  // the order in which values are given
   for (const Register& r : cregs_) f.add(r.name).add(std::uint64_t{r.first} << 32 | r.size);
   return f.value();
 }

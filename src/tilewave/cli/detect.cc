@@ -53,7 +53,9 @@ void add_detect_command(CLI::App& app) {
       fail(ExitCode::kUsage,
            "use one of --append_observables, --prepend_observables and --obs_out");
     }
-    need_distinct_files({f->in}, {{"--out", f->out}, {"--obs_out", f->obs_out}});
+    const OutputFile shots{"--out", f->out}, observables{"--obs_out", f->obs_out};
+    need_distinct_files({f->in}, {shots, observables});
+    need_no_checkpoints({f->checkpoint, f->resume}, {shots, observables});
     std::uint64_t input = 0;
     const stabilizer::StabProgram program =
         read_program(f->in, stabilizer::Rotations::kKeep, stabilizer::Leakage::kKeep, &input);

@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/real_path.h"
+#include "tilewave/simulate/checkpoint/folder.h"
 
 namespace tilewave::cli {
 namespace {
@@ -20,7 +22,7 @@ bool is_same_file(const std::string& a, const std::string& b) {
   const fs::file_status status = fs::status(a, problem);
   if (fs::exists(status) && !fs::is_regular_file(status)) return false;
   if (fs::exists(status)) return fs::equivalent(a, b, problem) && !problem;
-  return fs::weakly_canonical(a, problem) == fs::weakly_canonical(b, problem) && !problem;
+  return real_path(a) == real_path(b);
 }
 
 [[noreturn]] void fail(const OutputFile& output, const std::string& why) {
@@ -45,6 +47,15 @@ void need_distinct_files(const std::vector<std::string>& inputs,
         refuse(std::string("what ") + other->flag + " writes");
       }
     }
+  }
+}
+
+void need_no_checkpoints(std::initializer_list<std::string> folders,
+                         std::initializer_list<OutputFile> outputs) {
+  for (const OutputFile& output : outputs) {
+    if (output.path == "-") continue;
+    for (const std::string& folder : folders)
+      simulate::need_no_checkpoint(folder, output.path, output.flag);
   }
 }
 

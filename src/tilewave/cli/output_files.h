@@ -20,6 +20,11 @@ void need_distinct_files(const std::vector<std::string>& inputs,
                          std::initializer_list<OutputFile> outputs,
                          const std::string& role = "the input");
 
+/// Throws Error(kUsage) where an output has the name of a checkpoint in one of the folders, those of
+/// --checkpoint and --resume (empty: none).
+void need_no_checkpoints(std::initializer_list<std::string> folders,
+                         std::initializer_list<OutputFile> outputs);
+
 /// Throws Error(kResources) where the path cannot be written; creates and changes nothing.
 void need_writable(const OutputFile& output);
 

@@ -151,6 +151,7 @@ void run(RunFlags& flags) {
   const OutputFile state{"--state", flags.state}, page{"--report", flags.report.page_path};
   need_distinct_files({flags.file, flags.expect, flags.noise, flags.topology, flags.initial_state},
                       {state, page});
+  need_no_checkpoints({flags.checkpoint, flags.resume}, {state, page});
   need_ending(state, ".npy");
   for (const OutputFile& file : {state, page}) {
     if (file.path == "-") {

@@ -28,6 +28,7 @@ void add_sample_command(CLI::App& app) {
   command->add_flag("--frame0", f->skip_reference_sample, "older name of --skip_reference_sample");
   command->callback([f] {
     need_distinct_files({f->in}, {{"--out", f->out}});
+    need_no_checkpoints({f->checkpoint, f->resume}, {{"--out", f->out}});
     std::uint64_t input = 0;
     const stabilizer::StabProgram program =
         read_program(f->in, stabilizer::Rotations::kKeep, stabilizer::Leakage::kKeep, &input);

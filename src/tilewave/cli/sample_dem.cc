@@ -75,8 +75,10 @@ void replay(const Flags& f, const ModelRows& m, const std::vector<ShotSinkSpec>&
 }
 
 void sample_dem(const Flags& f) {
-  need_distinct_files({f.in, f.replay},
-                      {{"--out", f.out}, {"--obs_out", f.obs_out}, {"--err_out", f.err_out}});
+  const OutputFile shots{"--out", f.out}, observables{"--obs_out", f.obs_out},
+      errors{"--err_out", f.err_out};
+  need_distinct_files({f.in, f.replay}, {shots, observables, errors});
+  need_no_checkpoints({f.checkpoint, f.resume}, {shots, observables, errors});
   auto options = sample_options(f, stabilizer::ShotOutput::kDetectors);
   std::uint64_t input = 0;
   const ModelRows m = read_model(f, input);

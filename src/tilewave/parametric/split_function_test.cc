@@ -140,6 +140,16 @@ TEST(SplitFunction, all_hear_of_what_goes_wrong_on_one) {
                         {}, {-1}, ranks);
         },
         "rank 1 was given another circuit");
+    // the same gates, but their parameters, and so the columns of values, in another order
+    circuit::Circuit swapped(1);
+    for (const char* name : {is_other ? "b" : "a", is_other ? "a" : "b"})
+      swapped.add_parameter(name);
+    for (const char* name : {"a", "b"}) {
+      swapped.add_gate(circuit::GateId::kRx, {0}, {0.0});
+      swapped.set_affine(swapped.ops().size() - 1, 0, {0, {{swapped.add_parameter(name), 1}}});
+    }
+    expect_error([&] { SplitFunction(swapped, {}, {}, {-1}, ranks); },
+                 "rank 1 was given another circuit");
     const SplitFunction f(asked.circuit, asked.observables, {}, {-1}, ranks);
     std::vector<double> values = asked.values, e(4 * 2), g(4 * 4);
     if (is_other) values[15] += 1e-9;

@@ -26,7 +26,7 @@ circuit::Qubit qubit_of(nanobind::handle value, std::uint32_t num_qubits, const 
 /// The same of classical bits.
 circuit::Clbit clbit_of(nanobind::handle value, std::uint32_t num_clbits, const ArgumentName& name);
 
-/// Qubits of a list, or of one number.
+/// Qubits of a list, of an array of one dimension, or of one number.
 std::vector<circuit::Qubit> qubits_of(nanobind::handle value, std::uint32_t num_qubits,
                                       const ArgumentName& name);
 std::vector<circuit::Clbit> clbits_of(nanobind::handle value, std::uint32_t num_clbits,

@@ -62,6 +62,16 @@ std::uint32_t index_of(nb::handle value, std::uint32_t count, const ArgumentName
        " is out of range: the circuit has ", count, ' ', count == 1 ? kind : kinds);
 }
 
+// Whether it is one whole number; arrays have the method that would make them one, too.
+bool is_whole_number(nb::handle value) {
+  if (PyLong_Check(value.ptr())) return true;
+  if (!PyIndex_Check(value.ptr())) return false;
+  PyObject* whole = PyNumber_Index(value.ptr());
+  if (!whole) PyErr_Clear();
+  Py_XDECREF(whole);
+  return whole != nullptr;
+}
+
 // one(item) of every item.
 template <class F>
 auto list_of(nb::handle value, const ArgumentName& name, const char* wanted, F one) {
@@ -90,14 +100,14 @@ circuit::Clbit clbit_of(nb::handle value, std::uint32_t num_clbits, const Argume
 
 std::vector<circuit::Qubit> qubits_of(nb::handle value, std::uint32_t num_qubits,
                                       const ArgumentName& name) {
-  if (PyIndex_Check(value.ptr())) return {qubit_of(value, num_qubits, name)};
+  if (is_whole_number(value)) return {qubit_of(value, num_qubits, name)};
   return list_of(value, name, "a list of whole numbers",
                  [&](nb::handle item) { return qubit_of(item, num_qubits, name); });
 }
 
 std::vector<circuit::Clbit> clbits_of(nb::handle value, std::uint32_t num_clbits,
                                       const ArgumentName& name) {
-  if (PyIndex_Check(value.ptr())) return {clbit_of(value, num_clbits, name)};
+  if (is_whole_number(value)) return {clbit_of(value, num_clbits, name)};
   return list_of(value, name, "a list of whole numbers",
                  [&](nb::handle item) { return clbit_of(item, num_clbits, name); });
 }

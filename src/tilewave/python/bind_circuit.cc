@@ -142,9 +142,10 @@ void bind_gates_by_name(Class& c) {
       },
       "name"_a, "qubits"_a, "params"_a = nb::make_tuple(), "controls"_a = nb::make_tuple(),
       "control_values"_a = nb::none(),
-      nb::sig("def gate(self, name: str, qubits: int | Sequence[int], "
+      nb::sig("def gate(self, name: str, qubits: int | Sequence[int] | NDArray[numpy.integer], "
               "params: Sequence[tilewave.angles.Angle] = (), "
-              "controls: int | Sequence[int] = (), control_values: int | None = None) -> "
+              "controls: int | Sequence[int] | NDArray[numpy.integer] = (), control_values: int | "
+              "None = None) -> "
               "typing_extensions.Self"),
       "Adds a gate by name, under further controls. Bit k of `control_values` is the value control "
       "k acts on (default: all ones).");
@@ -161,8 +162,10 @@ void bind_gates_by_name(Class& c) {
         });
       },
       "matrix"_a, "targets"_a, "controls"_a = nb::make_tuple(), "control_values"_a = nb::none(),
-      nb::sig("def unitary(self, matrix: NDArray[numpy.complex128], targets: int | Sequence[int], "
-              "controls: int | Sequence[int] = (), control_values: int | None = None) -> "
+      nb::sig("def unitary(self, matrix: NDArray[numpy.complex128], targets: int | Sequence[int] | "
+              "NDArray[numpy.integer], "
+              "controls: int | Sequence[int] | NDArray[numpy.integer] = (), control_values: int | "
+              "None = None) -> "
               "typing_extensions.Self"),
       "Adds a matrix of 2^t x 2^t complex numbers; bit k of a row or column is targets[k].");
   c.def(
@@ -222,7 +225,8 @@ void bind_editing(Class& c) {
         });
       },
       "qubits"_a = nb::none(),
-      nb::sig("def measure_all(self, qubits: int | Sequence[int] | None = None) -> "
+      nb::sig("def measure_all(self, qubits: int | Sequence[int] | NDArray[numpy.integer] | None = "
+              "None) -> "
               "typing_extensions.Self"),
       "Measures chosen qubits (default: every one) into a new classical register `meas`; bit k of "
       "it is the k-th of them.");

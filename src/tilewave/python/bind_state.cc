@@ -262,7 +262,8 @@ void bind_state(nb::module_& m) {
             self.ask([&](auto& s) { return s.qubits.joint_probabilities(*s.state, chosen); }));
       },
       "qubits"_a = nb::none(),
-      nb::sig("def probabilities(self, qubits: collections.abc.Sequence[int] | None = None) -> "
+      nb::sig("def probabilities(self, qubits: collections.abc.Sequence[int] | "
+              "NDArray[numpy.integer] | None = None) -> "
               "NDArray[numpy.float64]"),
       "Probabilities of the 2^k outcomes of chosen qubits (all of them when none are given); bit j "
       "of an outcome is qubits[j].");

@@ -16,21 +16,31 @@ namespace {
 constexpr std::size_t kMachine = 2, kQuestions = 5;
 constexpr std::array<const char*, 6> kNames = {"version of tilewave",
                                                "circuit",
-                                               "precision, device, engine or checkpoint",
+                                               "precision, device, engine, effort, number of "
+                                               "runs or checkpoint",
                                                "noise model",
                                                "number of shots or seed",
                                                "initial state or list of questions"};
 using Words = std::array<std::uint64_t, kNames.size()>;
 
+// Of what a model does to this circuit: models in other words that do the same are one.
 std::uint64_t of_noise(const circuit::Circuit& circuit, const Options& options) {
-  return options.noise ? circuit::with_noise(circuit, *options.noise).fingerprint() : 0;
+  if (!options.noise) return 0;
+  Fingerprint f;
+  f.add(circuit::with_noise(circuit, *options.noise).fingerprint());
+  for (const circuit::ReadoutError& e :
+       circuit::readout_errors(*options.noise, circuit.num_qubits()))
+    f.add(e.p1_given_0).add(e.p0_given_1);
+  return f.value();
 }
 
 std::uint64_t of_questions(const Options& options) {
   Fingerprint f;
   for (const IndexRange& range : options.amplitudes) f.add(range.first).add(range.count);
+  f.add(std::uint64_t{options.amplitudes.size()});
   f.add(static_cast<std::uint64_t>(options.probabilities));
   for (const auto q : options.probability_qubits) f.add(std::uint64_t{q});
+  f.add(std::uint64_t{options.probability_qubits.size()});
   for (const circuit::WidePauliTerm& term : options.observables) {
     f.add(term.coefficient);
     for (const auto* words : {&term.x, &term.z}) {
@@ -40,7 +50,7 @@ std::uint64_t of_questions(const Options& options) {
   }
   f.add(static_cast<std::uint64_t>(!options.state_path.empty()));
   f.add(fingerprint_of(std::as_bytes(options.initial_state)));
-  f.add(fingerprint_of_file(options.initial_state_path, Look::kEnds));
+  f.add(fingerprint_of_file(options.initial_state_path, Look::kSome));
   f.add(static_cast<std::uint64_t>(options.dry_run));
   f.add(static_cast<std::uint64_t>(options.record_shots));
   return f.value();
@@ -52,8 +62,13 @@ Words words_of(const circuit::Circuit& circuit, const Options& options) {
   machine.add(static_cast<std::uint64_t>(options.precision))
       .add(std::string_view(options.device.text()));
   machine.add(static_cast<std::uint64_t>(options.engine));
-  machine.add(static_cast<std::uint64_t>(!options.checkpoint.folder.empty()) << 1 |
-              static_cast<std::uint64_t>(!options.checkpoint.resume.empty()));
+  // ranks that plan with another effort may exchange other qubits
+  machine.add(static_cast<std::uint64_t>(options.effort));
+  machine.add(std::uint64_t{options.writes_state} << 4 |  // in the last run of several
+              std::uint64_t{!options.topology_path.empty()} << 3 |
+              std::uint64_t{options.checkpoint.folder == options.checkpoint.resume} << 2 |
+              std::uint64_t{!options.checkpoint.folder.empty()} << 1 |
+              std::uint64_t{!options.checkpoint.resume.empty()});
   draws.add(options.shots).add(static_cast<std::uint64_t>(options.seed.has_value()));
   draws.add(options.seed.value_or(0));
   return {version.value(), circuit.fingerprint(), machine.value(), of_noise(circuit, options),
@@ -68,7 +83,7 @@ std::vector<std::uint64_t> asked_of(const circuit::Circuit& circuit, const Optio
   precision.add(static_cast<std::uint64_t>(options.precision));
   precision.add(static_cast<std::uint64_t>(options.engine));
   words[kMachine] = precision.value();
-  // days may lie between: basis states, say, differ in the middle of the file only
+  // days may lie between: basis states, say, differ in a few bytes of the file only
   words[kQuestions] =
       mix(words[kQuestions], fingerprint_of_file(options.initial_state_path, Look::kWhole));
   for (const std::size_t size :

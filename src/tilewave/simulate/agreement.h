@@ -13,8 +13,8 @@
 namespace tilewave::simulate {
 
 /// Collective, the first call of a run: throws the same Error(kUsage) on every process where one
-/// has another version, circuit, precision, device, engine, noise, number of shots, seed or list of
-/// questions than the root; it names the rank and what differs. Does nothing in one process.
+/// has another version, circuit, precision, device, engine, effort, noise, number of shots, seed or
+/// list of questions than the root; it names the rank and what differs. Does nothing in one process.
 void check_agreement(const circuit::Circuit& circuit, const Options& options);
 
 /// What a run is asked, as numbers that a checkpoint keeps: as above, but on any device.

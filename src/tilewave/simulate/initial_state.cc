@@ -81,12 +81,15 @@ void InitialState::check_norm(double norm) const {
 
 std::uint64_t fingerprint_of_file(const std::string& path, Look look) {
   if (path.empty()) return 0;
-  constexpr std::streamoff kBlock = 1 << 20;
+  constexpr std::streamoff kBlock = 1 << 20, kSomeBlocks = 64;
   std::ifstream in(path, std::ios::binary | std::ios::ate);
   const std::streamoff size = in.tellg();
   Fingerprint f;
   f.add(static_cast<std::uint64_t>(size));
-  const std::streamoff step = look == Look::kWhole ? kBlock : std::max(size - kBlock, kBlock);
+  const std::streamoff step =
+      look == Look::kWhole
+          ? kBlock
+          : std::max((size - kBlock + kSomeBlocks - 2) / (kSomeBlocks - 1), kBlock);
   std::string bytes;
   for (std::streamoff from = 0; from < size; from += step) {
     bytes.resize(static_cast<std::size_t>(std::min(size - from, kBlock)));

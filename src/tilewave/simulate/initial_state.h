@@ -35,8 +35,8 @@ class InitialState {
   bool is_checked_ = false;  // branches begin in it again and again
 };
 
-enum class Look : std::uint8_t { kEnds, kWhole };
-/// Of the size of the file and its bytes, or those at its two ends. 0 for no path.
+enum class Look : std::uint8_t { kSome, kWhole };
+/// Of the size of the file and its bytes, or up to 64 MiB of them, evenly spread. 0 for no path.
 std::uint64_t fingerprint_of_file(const std::string& path, Look look);
 
 }  // namespace tilewave::simulate

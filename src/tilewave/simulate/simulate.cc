@@ -154,6 +154,8 @@ std::optional<CliffordProgram> choose_clifford(const Program& program, const Opt
 
 Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
   circuit::need_bound(clean);
+  for (const std::string& folder : {options.checkpoint.folder, options.checkpoint.resume})
+    need_no_checkpoint(folder, options.state_path);
   check_agreement(clean, options);
   const runtime::ThreadLimit limit(options.num_threads);
   const circuit::Circuit noisy =

@@ -21,6 +21,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/base/fingerprint.h"
+#include "tilewave/base/real_path.h"
 #include "tilewave/base/whole_file.h"
 #include "tilewave/runtime/write_pieces.h"
 #include "tilewave/simulate/checkpoint/bytes.h"
@@ -219,6 +220,20 @@ void SavedRun::load(std::uint32_t slot, const statevec::Layout& layout, std::uin
 }
 
 // ---- writing ----
+
+void need_no_checkpoint(const std::string& folder, const std::string& output,
+                        const std::string& flag) {
+  if (folder.empty() || output.empty()) return;
+  const fs::path path = real_path(output), within = real_path(folder);
+  const auto [at, next] = std::mismatch(path.begin(), path.end(), within.begin(), within.end());
+  if (next != within.end() || at == path.end()) return;
+  const std::string name = at->string();
+  const bool is_taken = name == kName || (name.starts_with(kPrefix) &&
+                                          is_id(std::string_view(name).substr(sizeof kPrefix - 1)));
+  if (!is_taken) return;
+  fail(ExitCode::kUsage, flag, flag.empty() ? "" : " ", output, ": checkpoints in ", folder,
+       " have this name (one would replace the other): name another file");
+}
 
 struct CheckpointFolder::Part {
   std::uint64_t size = 0, index_hash = 0;

@@ -22,6 +22,11 @@
 
 namespace tilewave::simulate {
 
+/// Throws Error(kUsage) where an output is to be written under a name that checkpoints in the folder
+/// have: one would replace the other. An empty path stands for none. `flag` begins the message.
+void need_no_checkpoint(const std::string& folder, const std::string& output,
+                        const std::string& flag = {});
+
 /// Amplitudes of a state that a file holds.
 struct Slice {
   std::uint32_t slot = 0;  ///< which state of the checkpoint
