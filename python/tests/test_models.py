@@ -82,6 +82,17 @@ def test_files_of_a_model(tmp_path, form):
         assert np.array_equal(stim.read_shot_data_file(path=path, format=form, **{name: bits.shape[1]}), bits)
 
 
+def test_refused_files_of_a_model_draw_nothing(tmp_path):
+    sampler = tw.compile_dem_sampler(MODEL, seed=1)
+    path, other = tmp_path / "dets", tmp_path / "errors"
+    for shots, options, match in ((70, {"det_out_format": "ptb64"}, "multiples of 64"), (70, {"det_out_format": "b9"}, "unknown format"),
+                                  (70, {"err_out_file": other, "err_out_format": "counts"}, "no format of shots")):
+        with pytest.raises(ValueError, match=match):
+            sampler.sample_write(shots, det_out_file=path, **options)
+        assert not path.exists() and not other.exists()
+    assert np.array_equal(sampler.sample(70)[0], tw.compile_dem_sampler(MODEL, seed=1).sample(70)[0])
+
+
 def test_masks_discard_what_they_name():
     circuit = stim.Circuit.generated("surface_code:rotated_memory_x", distance=3, rounds=3, after_clifford_depolarization=0.02)
     shots, num_dets = 100_000, circuit.num_detectors

@@ -134,6 +134,80 @@ def test_where_observables_go_is_as_with_stim(packed):
         tw.compile_detector_sampler(CERTAIN).sample(3, obs_out=buffer)
 
 
+def test_arrays_to_fill_are_checked_before_shots_are_drawn():
+    circuit = surface_code(3, 0.02, 4)
+    shots, (dets, obs) = 40, (a[:40] for a in tw.compile_detector_sampler(circuit, seed=9).sample(80, separate_observables=True))
+    num_dets, num_obs = dets.shape[1], obs.shape[1]
+    good = lambda bits: np.zeros((shots, bits), bool)
+    read_only = good(num_dets)
+    read_only.flags.writeable = False
+    shared = np.zeros((shots, num_dets + num_obs), bool)
+    silent = np.ones(num_dets, bool)
+    sampler = tw.compile_detector_sampler(circuit, seed=9)
+    for error, match, options in (
+            (ValueError, "dets_out must be bool", {"dets_out": good(num_dets + 1)}),
+            (ValueError, "dets_out must be bool", {"dets_out": good(num_dets)[1:]}),
+            (ValueError, "dets_out must be bool", {"dets_out": good(num_dets)[0]}),
+            (ValueError, "dets_out must be bool .* not uint8", {"dets_out": np.zeros((shots, num_dets), np.uint8)}),
+            (ValueError, "dets_out must be uint8", {"dets_out": good(num_dets), "bit_packed": True}),
+            (ValueError, "dets_out must be bool", {"dets_out": good(num_dets), "append_observables": True}),
+            (ValueError, "dets_out must be bool", {"dets_out": good(num_dets), "prepend_observables": True}),
+            (ValueError, "obs_out must be bool", {"dets_out": good(num_dets), "obs_out": good(num_obs + 1)}),
+            (ValueError, "dets_out is read-only", {"dets_out": read_only}),
+            (ValueError, "obs_out is read-only", {"obs_out": np.broadcast_to(np.zeros((1, num_obs), bool), (shots, num_obs))}),
+            (ValueError, "share memory", {"dets_out": shared[:, :num_dets], "obs_out": shared[:, num_dets - 1:][:, :num_obs]}),
+            (TypeError, "dets_out must be a NumPy array, not list", {"dets_out": good(num_dets).tolist()}),
+            (ValueError, "dets_out must be bool", {"dets_out": good(num_dets)[1:], "postselection_mask": silent}),
+            (ValueError, "postselection_mask is bool", {"dets_out": good(num_dets), "postselection_mask": silent[1:]})):
+        with pytest.raises(error, match=match):
+            sampler.sample(shots, **options)
+    # the sequence is where it was; arrays may have any memory order
+    into = np.asfortranarray(good(num_dets)), shared[::-1, num_dets:]
+    sampler.sample(shots, dets_out=into[0], obs_out=into[1])
+    assert np.array_equal(into[0], dets) and np.array_equal(into[1], obs)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("where", [{}, {"append_observables": True}, {"prepend_observables": True},
+                                   {"separate_observables": True}])
+def test_kept_shots_fill_the_first_rows(packed, where):
+    circuit = surface_code(3, 0.02, 4)
+    mask = np.zeros(tw.compile_detector_sampler(circuit).num_detectors, bool)
+    mask[::5] = True
+    wishes = {"bit_packed": packed, "postselection_mask": mask, **where}
+    shots = 500
+    new = tw.compile_detector_sampler(circuit, seed=9).sample(shots, **wishes)
+    dets, obs = new if "separate_observables" in where else (new, None)
+    if obs is None:
+        obs = tw.compile_detector_sampler(circuit, seed=9).sample(
+            shots, bit_packed=packed, postselection_mask=mask, separate_observables=True)[1]
+    kept = len(dets)
+    assert 0 < kept < shots
+    into = [np.full((shots, a.shape[1]), 1, a.dtype) for a in (dets, obs)]
+    out = tw.compile_detector_sampler(circuit, seed=9).sample(shots, dets_out=into[0], obs_out=into[1], **wishes)
+    for given, filled, wanted in zip(out if isinstance(out, tuple) else (out,), into, (dets, obs)):
+        assert given.base is filled and np.array_equal(given, wanted)
+    for filled, wanted in zip(into, (dets, obs)):
+        assert np.array_equal(filled[:kept], wanted) and (filled[kept:] == 1).all()
+
+
+def test_files_are_checked_before_shots_are_drawn(tmp_path):
+    circuit, path = surface_code(3, 0.02, 4), tmp_path / "shots"
+    path.write_bytes(b"mine")
+    other = tmp_path / "observables"
+    for sampler in (tw.compile_sampler(circuit, seed=4), tw.compile_detector_sampler(circuit, seed=4)):
+        first = type(sampler)(circuit, seed=4).sample(10)
+        for shots, options, match in ((10, {"format": "b9"}, "unknown format"), (70, {"format": "ptb64"}, "multiples of 64"),
+                                      (10, {"format": "counts"}, "no format of shots"),
+                                      (70000, {"obs_out_filepath": other, "obs_out_format": "b9"}, "unknown format")):
+            if "obs_out_format" in options and isinstance(sampler, tw.CompiledSampler):
+                continue
+            with pytest.raises(ValueError, match=match):
+                sampler.sample_write(shots, filepath=path, **options)
+            assert path.read_bytes() == b"mine" and not other.exists()
+        assert np.array_equal(sampler.sample(10), first)
+
+
 @pytest.mark.parametrize("form, expected", [
     ("01", b"1010\n"), ("hits", b"0,2\n"), ("dets", b"shot L0 D0\n"), ("b8", b"\x05"), ("r8", b"\x00\x01\x01"),
 ])

@@ -4,14 +4,15 @@ A model is a text in Stim's .dem language, the path of a file, or a stim.Detecto
 """
 from __future__ import annotations
 
+import contextlib
 from typing import Any, Optional
 
 import numpy as np
 
 from . import _core
 from ._types import Bits, Device, Path, Seed, StimModel
-from .samplers import (Faults, ShotFormat, _DetectionSampler, _discarding, _fault_words, _model_text_of, _on_device, _pack,
-                       _shots)
+from .samplers import (Faults, ShotFormat, _check_format, _DetectionSampler, _discarding, _fault_words, _model_text_of,
+                       _on_device, _pack, _shots)
 
 
 def _on_host(sampler, shots, parts, bit_packed, discard):
@@ -89,8 +90,11 @@ class CompiledDemSampler(_DetectionSampler):
         outputs = [(det_out_file, det_out_format, 0, (0, self.num_detectors, 0)),
                    (obs_out_file, obs_out_format, 1, (0, 0, self.num_observables)),
                    (err_out_file, err_out_format, 2, (self.num_errors, 0, 0))]
-        outputs = [(open(path, "wb"), *rest) for path, *rest in outputs if path is not None]
-        try:
+        outputs = [output for output in outputs if output[0] is not None]
+        for _, form, _, layout in outputs:
+            _check_format(form, shots, layout)
+        with contextlib.ExitStack() as stack:
+            outputs = [(stack.enter_context(open(path, "wb")), *rest) for path, *rest in outputs]
             chunk = max(64, min(1 << 16, (1 << 29) // max(1, self.num_detectors + self.num_errors))) // 64 * 64
             while shots > 0:
                 now = min(chunk, shots)
@@ -98,9 +102,6 @@ class CompiledDemSampler(_DetectionSampler):
                 for file, form, which, layout in outputs:
                     file.write(_core._format_shots(rows[which], *layout, form))
                 shots -= now
-        finally:
-            for file, *_ in outputs:
-                file.close()
 
     def __repr__(self) -> str:
         return (f"<tilewave.CompiledDemSampler: {_core._counted(self.num_errors, 'error')}, "

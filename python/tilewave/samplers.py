@@ -2,10 +2,12 @@
 
 A circuit is a text, the path of a file, or a stim.Circuit. The shots of a sampler are one endless sequence that only
 depends on the seed: ``sample(a)`` and then ``sample(b)`` are the shots of ``sample(a + b)``, on any machine and with any
-number of threads.
+number of threads. Arguments are checked before the first shot is drawn: a call that is refused leaves the sequence where
+it was.
 """
 from __future__ import annotations
 
+import contextlib
 from typing import Any, Literal, NamedTuple, Optional, Sequence, Union
 
 import numpy as np
@@ -45,11 +47,19 @@ def _shots(shots):
     return _count(shots, 2**52 - 1)
 
 
+def _check_format(form, shots, layout, observables_first=False):
+    """Raises what writing so many shots would raise; `layout` is (measurements, detectors, observables)."""
+    rest = shots % 64 if form == "ptb64" else 0  # behind its groups of 64
+    _core._format_shots(np.zeros((rest, (sum(layout) + 7) // 8), np.uint8), *layout, form, observables_first)
+
+
 def _write(path, sampler, shots, layout, first_bits, formats, observables_first=False):
     """Samples in chunks into files; `layout` is (measurements, detectors, observables) for each file."""
     shots = _shots(shots)
-    files = [open(name, "wb") for name in path]
-    try:
+    for counts, form in zip(layout, formats):
+        _check_format(form, shots, counts, observables_first)
+    with contextlib.ExitStack() as stack:
+        files = [stack.enter_context(open(name, "wb")) for name in path]
         parts = [(first, sum(counts)) for first, counts in zip(first_bits, layout)]
         row = max(1, sum((bits + 7) // 8 for _, bits in parts))
         chunk = max(64, min(1 << 16, (1 << 26) // row)) // 64 * 64
@@ -58,9 +68,6 @@ def _write(path, sampler, shots, layout, first_bits, formats, observables_first=
             for file, rows, counts, form in zip(files, sampler.sample(now, parts, True), layout, formats):
                 file.write(_core._format_shots(rows, *counts, form, observables_first))
             shots -= now
-    finally:
-        for file in files:
-            file.close()
 
 
 class KeptShots(NamedTuple):
@@ -241,15 +248,20 @@ class CompiledDetectorSampler(_DetectionSampler):
                postselected_observables_mask: Optional[Bits] = None, on_device: bool = False) -> Any:
         """bool [shots, num_detectors]; with ``bit_packed`` uint8 [shots, ceil(num_detectors / 8)], the lowest bit first.
         ``separate_observables`` gives a pair with the observables' array second; ``append_observables`` and
-        ``prepend_observables`` put them behind or before the detectors, or both. ``dets_out`` and ``obs_out`` are filled
-        and take the place of new arrays; ``obs_out`` alone does not change what is returned.
+        ``prepend_observables`` put them behind or before the detectors, or both. ``dets_out`` and ``obs_out``, NumPy arrays of
+        these shapes and types in any memory order, are filled and take the place of new ones; ``obs_out`` alone does not
+        change what is returned.
 
         ``postselection_mask`` (bool [num_detectors], or packed as sinter's) leaves out every shot in which one of these
         detectors fires, ``postselected_observables_mask`` those in which one of these observables flips: the arrays have
-        the kept shots only, in order, and `shots` minus their number were discarded. With ``on_device`` each array is a
-        `DeviceArray` in the memory of the sampler's GPU, where the shots are made and discarded: nothing is copied to the host.
-        Raises ValueError for observables both separate and within, for arrays of another shape or type, and for
-        ``on_device`` without one GPU, or with arrays to fill or observables that come first."""
+        the kept shots only, in order, and `shots` minus their number were discarded. ``dets_out`` and ``obs_out`` have room for
+        all `shots` then: the kept ones are written into their first rows, of which a view is returned, and the rows behind stay
+        what they were. With ``on_device`` each array is a `DeviceArray` in the memory of the sampler's GPU, where the shots are
+        made and discarded: nothing is copied to the host.
+
+        Raises ValueError for observables both separate and within, for arrays of another shape or type, that cannot be written
+        or that share memory, and for ``on_device`` without one GPU, or with arrays to fill or observables that come first,
+        TypeError for what is no NumPy array; no shot is drawn then."""
         if separate_observables and (prepend_observables or append_observables):
             raise ValueError("separate_observables cannot be combined with append_observables or prepend_observables")
         num_dets, num_obs, shots = self.num_detectors, self.num_observables, _shots(shots)
@@ -262,6 +274,11 @@ class CompiledDetectorSampler(_DetectionSampler):
                 (0, num_dets + num_obs if append_observables else num_dets)]
             made = _on_device(self._sampler, shots, parts, bit_packed, wishes[1])
             return tuple(made) if separate_observables else made[0]
+        bits = num_dets + num_obs * (bool(prepend_observables) + bool(append_observables))
+        _check_out(dets_out, shots, bits, bit_packed, "dets_out")
+        _check_out(obs_out, shots, num_obs, bit_packed, "obs_out")
+        if dets_out is not None and obs_out is not None and np.shares_memory(dets_out, obs_out):
+            raise ValueError("dets_out and obs_out share memory: each needs its own")
         if separate_observables or prepend_observables or obs_out is not None:
             packed = bit_packed and not prepend_observables and not append_observables
             dets, obs = self._sampler.sample(shots, [(0, num_dets), (num_dets, num_obs)], packed, *wishes)
@@ -271,11 +288,9 @@ class CompiledDetectorSampler(_DetectionSampler):
                 if bit_packed:
                     dets = np.packbits(dets, axis=1, bitorder="little")
                     obs = np.packbits(obs, axis=1, bitorder="little")
-            dets = _into(dets_out, dets, "dets_out")
-            obs = _into(obs_out, obs, "obs_out")
+            dets, obs = _into(dets_out, dets), _into(obs_out, obs)
             return (dets, obs) if separate_observables else dets
-        bits = num_dets + num_obs if append_observables else num_dets
-        return _into(dets_out, self._sampler.sample(shots, [(0, bits)], bit_packed, *wishes)[0], "dets_out")
+        return _into(dets_out, self._sampler.sample(shots, [(0, bits)], bit_packed, *wishes)[0])
 
     def sample_bit_packed(self, shots: int, **options: Any) -> Any:
         return self.sample(shots, bit_packed=True, **options)
@@ -417,11 +432,25 @@ def _unpack(rows, bits):
     return np.unpackbits(rows, axis=1, count=bits, bitorder="little").view(np.bool_)
 
 
-def _into(out, array, name):
+def _check_out(out, shots, bits, bit_packed, name):
+    """Raises where the array cannot take so many rows of so many bits."""
+    if out is None:
+        return
+    if not isinstance(out, np.ndarray):
+        raise TypeError(f"{name} must be a NumPy array, not {type(out).__name__}")
+    shape, dtype = (shots, (bits + 7) // 8 if bit_packed else bits), np.dtype(np.uint8 if bit_packed else np.bool_)
+    if out.shape != shape or out.dtype != dtype:
+        raise ValueError(f"{name} must be {dtype} {list(shape)}, not {out.dtype} {list(out.shape)}")
+    if not out.flags.writeable:
+        raise ValueError(f"{name} is read-only: give an array that can be written")
+
+
+def _into(out, array):
+    """The array, in the first rows of `out` where there is one."""
     if out is None:
         return array
-    if out.shape != array.shape or out.dtype != array.dtype:
-        raise ValueError(f"{name} must be {array.dtype} {list(array.shape)}, not {out.dtype} {list(out.shape)}")
+    if len(array) < len(out):  # shots were discarded
+        out = out[:len(array)]
     out[...] = array
     return out
 

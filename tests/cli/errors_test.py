@@ -103,6 +103,29 @@ for value in ("-1", "x", "1.5", "1e40", "99999999999999999999"):
               flag, value)
 c.check(tilewave("sample", *STIM, "--shots", "1e2").out == 100 * "\n", "a power of ten")
 
+# shots of no bits: how many there are is all they say, and Stim 1.16 writes the same
+EMPTY = Path(tempfile.mkdtemp())
+(EMPTY / "m.stim").write_text("M 0\n")
+(EMPTY / "none.stim").write_text("TICK\n")
+(EMPTY / "none.dem").write_text("")
+THREE = {"01": "\n\n\n", "hits": "\n\n\n", "dets": "shot\nshot\nshot\n", "r8": "\0\0\0", "b8": ""}
+for form, text in THREE.items():
+    (EMPTY / form).write_text(text)
+    for bits in (("--circuit", EMPTY / "m.stim", "--types", "D"), ("--circuit", EMPTY / "m.stim", "--types", "DL"),
+                 ("--circuit", EMPTY / "none.stim", "--types", "M"), ("--dem", EMPTY / "none.dem"), ("--num_detectors", "0"),
+                 ("--num_measurements", "0"), ("--num_observables", "0"), ("--bits_per_shot", "0")):
+        if form != "b8":
+            for to, wanted in THREE.items():
+                if bits[0] == "--bits_per_shot" and to == "dets":
+                    continue
+                done = tilewave("convert", "--in", EMPTY / form, "--in_format", form, "--out_format", to, *bits)
+                c.check(done.out == wanted and done.code == 0, f"shots of no bits, {form} to {to}, {bits}: {done.out!r} {done.err}")
+        else:
+            fails(USAGE, "shots of no bits take no bytes in b8 and ptb64", "convert", "--in", EMPTY / form, "--in_format", form, *bits)
+fails(INPUT, "line is longer than 0 characters", "convert", "--in", EMPTY / "dets", "--num_detectors", "0")
+fails(USAGE, "64 shots at a time", "convert", "--in", EMPTY / "01", "--num_detectors", "0", "--out_format", "ptb64")
+fails(USAGE, "the bits of a shot are not known", "convert", "--in", EMPTY / "01")
+
 # gates beyond Clifford, and post-selection
 MAGIC = Path(tempfile.mkdtemp(), "magic.stim")
 MAGIC.write_text("RX 0\nT 0\nMX 0\nDETECTOR rec[-1]\n")

@@ -79,6 +79,16 @@ class Enumerator {
     for (const Branch& b : e.branches_) sum += b.probability;
     return sum;
   }
+  /// Of a circuit without noise: the records of the shot in which every measurement and reset has the
+  /// outcome that is more likely after those before it, or 0 where both are as likely.
+  static std::string likeliest_records(const StabilizerCircuit& c) {
+    Enumerator e(static_cast<std::uint32_t>(std::max<std::uint64_t>(1, c.counts().qubits)));
+    e.likeliest_ = true;
+    e.start(0);
+    e.block(c);
+    if (e.branches_.size() != 1) throw Error(ExitCode::kUsage, "the circuit has noise");
+    return e.branches_[0].records;
+  }
   std::map<std::string, double> distribution() const {
     std::map<std::string, double> out;
     for (const Branch& b : branches_) out[b.records] += b.probability;
@@ -227,9 +237,10 @@ class Enumerator {
         norms[0] += 0.25 * std::norm(state[x] + of);
         norms[1] += 0.25 * std::norm(state[x] - of);
       }
+      const int likelier = norms[1] > norms[0] + 2e-9 ? 1 : 0;
       for (int outcome = 0; outcome < 2; ++outcome) {
-        if (norms[outcome] < 1e-12) continue;
-        emit.when(norms[outcome], [&] {
+        if (norms[outcome] < 1e-12 || (likeliest_ && outcome != likelier)) continue;
+        emit.when(likeliest_ ? 1 : norms[outcome], [&] {
           Branch next = without_state(b);
           next.state.resize(state.size());
           const double half = (outcome ? -0.5 : 0.5) / std::sqrt(norms[outcome]),
@@ -766,6 +777,7 @@ class Enumerator {
   std::uint32_t num_qubits_;
   bool draws_ = false;
   const std::string* only_ = nullptr;  // records that are followed
+  bool likeliest_ = false;             // one branch is followed, that of the more likely outcomes
   std::mt19937_64 random_;
   std::vector<Branch> branches_;
 };

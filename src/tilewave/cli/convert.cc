@@ -1,5 +1,6 @@
 // tilewave convert: shots from one format into another, circuits into another tool's dialect.
 #include <memory>
+#include <optional>
 
 #include <CLI/CLI.hpp>
 
@@ -19,15 +20,15 @@ namespace {
 struct ConvertFlags {
   std::string in, in_format = "01", out, out_format = "01", circuit, dem, types, obs_out,
                   obs_out_format = "01", dialect;
-  std::uint64_t measurements = 0, detectors = 0, observables = 0, bits = 0;
+  std::optional<std::uint64_t> measurements, detectors, observables, bits;  // those given
 };
 
 // The bits of a shot, from the numbers given, a circuit or an error model.
 formats::ShotLayout layout_of(const ConvertFlags& f) {
   formats::ShotLayout layout;
-  layout.measurements = f.measurements + f.bits;
-  layout.detectors = f.detectors;
-  layout.observables = f.observables;
+  layout.measurements = f.measurements.value_or(0) + f.bits.value_or(0);
+  layout.detectors = f.detectors.value_or(0);
+  layout.observables = f.observables.value_or(0);
   if (!f.circuit.empty() && !f.dem.empty())
     fail(ExitCode::kUsage, "use one of --circuit and --dem");
   formats::ShotLayout known;  // all there are
@@ -55,7 +56,9 @@ formats::ShotLayout layout_of(const ConvertFlags& f) {
       fail(ExitCode::kUsage, f.dem.empty() ? "--types takes letters of MDL"
                                            : "--types of an error model takes D and L");
   }
-  if (layout.bits() == 0) {
+  // A shot may have no bits, where somebody said so.
+  if (f.circuit.empty() && f.dem.empty() && !f.measurements && !f.detectors && !f.observables &&
+      !f.bits) {
     fail(ExitCode::kUsage,
          "the bits of a shot are not known: use --circuit and --types, --dem, --bits_per_shot or "
          "--num_detectors");
@@ -99,7 +102,7 @@ void add_convert_command(CLI::App& app) {
                       "takes the numbers of detectors and observables from this error model");
   command->add_option("--types", f->types,
                       "which bits of the circuit or model a shot holds: letters of MDL");
-  const auto size = [&](const char* name, std::uint64_t& to, const char* help) {
+  const auto size = [&](const char* name, std::optional<std::uint64_t>& to, const char* help) {
     add_number_flag(
         *command, name, [&to](std::uint64_t v) { to = v; }, help, 0, formats::kMostShotBits);
   };
@@ -123,7 +126,8 @@ void add_convert_command(CLI::App& app) {
     const formats::ShotFormat to = formats::parse_shot_format(f->out_format),
                               obs_to = formats::parse_shot_format(f->obs_out_format);
     const formats::ShotLayout layout = layout_of(*f);
-    if (f->bits > 0 && (to == formats::ShotFormat::kDets || obs_to == formats::ShotFormat::kDets)) {
+    if (f->bits.value_or(0) > 0 &&
+        (to == formats::ShotFormat::kDets || obs_to == formats::ShotFormat::kDets)) {
       fail(ExitCode::kUsage,
            "dets says of every bit what it is, and --bits_per_shot does not: use "
            "--num_measurements, --num_detectors and --num_observables, --circuit or --dem");

@@ -9,29 +9,38 @@ namespace tilewave::stabilizer {
 
 ModelRows model_rows(const circuit::ErrorModel& model, bool with_errors, const std::string& name) {
   constexpr std::uint64_t kMostBits = std::uint64_t{1} << 31;  // of the sparse engine
-  const circuit::FlatModel flat = circuit::flatten(model);
-  const std::uint64_t bits =
-      saturating_add(saturating_add(flat.num_detectors, flat.num_observables),
-                     with_errors ? flat.errors.size() : 0);
+  const circuit::ModelSize size = circuit::size_of(model);
+  circuit::need_unrollable(size);
+  const std::uint64_t bits = saturating_add(saturating_add(size.detectors, size.observables),
+                                            with_errors ? size.errors : 0);
   if (bits >= kMostBits) {
     fail(ExitCode::kResources, name, ": shots of ", bits,
          " bits are too large, below 2^31 are sampled: shorten the model's repeat blocks");
   }
   ModelRows m;
   m.name = name;
-  m.num_detectors = flat.num_detectors;
-  m.num_observables = flat.num_observables;
+  m.num_detectors = size.detectors;
+  m.num_observables = size.observables;
   m.with_errors = with_errors;
-  m.errors.reserve(flat.errors.size());
-  for (const circuit::FlatError& e : flat.errors) {
-    auto& to = m.errors.emplace_back();
-    to.probability = e.probability;
-    for (std::uint64_t d : e.detectors) to.bits.push_back(static_cast<std::uint32_t>(d));
-    for (std::uint64_t l : e.observables)
-      to.bits.push_back(static_cast<std::uint32_t>(m.num_detectors + l));
-    if (with_errors)
-      to.bits.push_back(static_cast<std::uint32_t>(m.first_error() + m.errors.size() - 1));
-  }
+  m.errors.reserve(size.errors);
+  std::vector<std::uint64_t> flips;  // of one error
+  circuit::for_each_error(model.instructions,
+                          [&](const circuit::DemInstruction& op, std::uint64_t offset) {
+                            flips.clear();
+                            for (const circuit::DemTarget& t : op.targets) {
+                              if (t.kind == circuit::DemTarget::Kind::kDetector)
+                                flips.push_back(offset + t.index);
+                              if (t.kind == circuit::DemTarget::Kind::kObservable)
+                                flips.push_back(m.num_detectors + t.index);
+                            }
+                            circuit::keep_odd(flips);
+                            if (with_errors) flips.push_back(m.first_error() + m.errors.size());
+                            IndependentError& to = m.errors.emplace_back();
+                            to.probability = op.args[0];
+                            to.bits.reserve(flips.size());
+                            for (std::uint64_t b : flips)
+                              to.bits.push_back(static_cast<std::uint32_t>(b));
+                          });
   return m;
 }
 

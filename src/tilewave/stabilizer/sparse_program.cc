@@ -4,12 +4,12 @@
 #include <bit>
 #include <cmath>
 #include <map>
-#include <unordered_map>
 
 #include "tilewave/base/error.h"
 #include "tilewave/base/saturating.h"
 #include "tilewave/stabilizer/pauli_channel.h"
 #include "tilewave/stabilizer/segment_walk.h"
+#include "tilewave/stabilizer/set_numbers.h"
 #include "tilewave/stabilizer/sparse_tables.h"
 
 namespace tilewave::stabilizer {
@@ -17,6 +17,7 @@ namespace {
 
 using P = PrimKind;
 
+constexpr std::size_t kMostMechanisms = 0xFFFF'FFFE;
 constexpr std::size_t kNewMechanism = 20;  // a mechanism made costs as much as so many symptoms
 
 class Builder : public SegmentVisitor {
@@ -106,7 +107,7 @@ class Builder : public SegmentVisitor {
   };
   // What a stretch of the circuit contributes; `repeats` copies, each `stride` detectors earlier.
   struct Segment {
-    std::unordered_map<SetHash, std::uint32_t, SetHash::Slot> index;
+    SetNumbers numbers;  // of mechanisms by their sets
     std::vector<Mechanism> mechanisms;
     std::vector<Branches> sites;
     std::vector<SymptomSet> coins;
@@ -159,13 +160,13 @@ class Builder : public SegmentVisitor {
   void mechanism(const SetHash& hash, double rate, MakeSet make) {
     if (hash == SetHash{} || rate == 0) return;
     Segment& segment = segments_.back();
-    const auto [it, fresh] =
-        segment.index.emplace(hash, static_cast<std::uint32_t>(segment.mechanisms.size()));
+    if (segment.numbers.size() >= kMostMechanisms) throw_too_large();
+    const auto [number, fresh] = segment.numbers.number_of(hash);
     if (fresh) {
       spend(kNewMechanism);
       segment.mechanisms.push_back({rate, make()});
     } else {
-      segment.mechanisms[it->second].rate += rate;
+      segment.mechanisms[number].rate += rate;
     }
   }
   void pauli_channel(const double* channel, int size, const BranchSets& sets) {
@@ -306,6 +307,7 @@ void Builder::often_to_coins() {
 
 SparseProgram Builder::finish() {
   end_chain();
+  for (Segment& segment : segments_) segment.numbers = {};  // all are in: the memory is free
   often_to_coins();
   std::vector<std::vector<std::uint32_t>> groups(segments_.size());
   for (std::size_t k = 0; k < segments_.size(); ++k) add_groups(segments_[k], &groups[k]);

@@ -265,8 +265,10 @@ ShotReader::ShotReader(std::FILE* file, std::string name, ShotFormat format,
     tilewave::fail(ExitCode::kUsage, "shots are read from 01, b8, r8, ptb64, hits or dets only");
   }
   if (layout.bits() == 0 && (format == ShotFormat::kB8 || format == ShotFormat::kPtb64)) {
-    tilewave::fail(ExitCode::kUsage,
-                   "a shot of no bits cannot be told apart in b8 or ptb64: use 01");
+    tilewave::fail(
+        ExitCode::kUsage,
+        "shots of no bits take no bytes in b8 and ptb64, so how many there are cannot be "
+        "told: read them in 01, r8, hits or dets");
   }
 }
 

@@ -389,8 +389,9 @@ class NearCliffordCompiler {
     op.k = state_.k();
     const std::uint32_t mask = place.p.x ? place.p.x : place.p.z;
     op.pivot = static_cast<std::uint32_t>(std::bit_width(mask) - 1);
-    // The more likely outcome is the default: what the Born bit tells is whether it was the other.
-    const bool outcome = state_.chance(op) > 0.5;
+    // The more likely outcome is the default, or 0: what the Born bit tells is whether it was the
+    // other.
+    const bool outcome = state_.chance(op) > 0.5 + kTie;
     if (outcome) op.p.phase ^= 2, rows_.negate(row);
     out_.default_chance.push_back(state_.chance(op));
     state_.project(op, false);

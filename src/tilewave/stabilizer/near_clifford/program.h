@@ -18,8 +18,9 @@
 // signs, and what it tells are the outcomes of measurements with k - 1, the Born bits. What those
 // change in the rows of the shot is linear again: each has a column of bits that flip with it.
 //
-// Everything is relative to the default history: no sign set, and the more likely outcome of every
-// Born bit.
+// Everything is relative to the default history: no sign set, coins 0, and of every Born bit the
+// outcome that is more likely after the outcomes before it in this history, those that resets hide
+// included.
 #pragma once
 
 #include <cstdint>
@@ -70,6 +71,10 @@ constexpr std::uint32_t kMostActive = 24;
 
 /// A chance below this is 0: amplitudes that vanish exactly come out of the arithmetic smaller.
 constexpr double kSmallestChance = 1e-13;
+
+/// Outcomes whose chances differ from 1/2 by no more than this are equally likely, and the default
+/// history has 0: sums that round otherwise on another machine must not make another reference.
+constexpr double kTie = 1e-9;
 
 /// Compiles a program lowered with Rotations::kKeep. Throws Error(kResources) where it is too long
 /// when unrolled, or needs more than `most_active` logical qubits.
