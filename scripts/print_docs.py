@@ -3,8 +3,8 @@
 
 A document holds `<!-- output: ./tw WORDS -->` or `<!-- output: python FILE -->`, a fenced block and `<!-- end -->`; the block is
 what the command prints. Those of ./tw need the program, and are left alone without it. Those of Python need an interpreter that finds
-the package, and are left alone without one, or where a package that the file imports is not installed. `<!-- files: ./tw WORDS -->` makes files of the tree, a picture say: those named by
---out or --view.
+the package, and are left alone without one, or where a package that the file imports is not installed. `<!-- files: ./tw WORDS -->`
+makes files of the tree, a picture say: those named by --out or --view.
 
 With --check nothing is written and the exit code says whether blocks and files are up to date. What differs from run to run is not
 compared: the summary, which starts with the number of qubits, times, rates of shots and counts of steps; numbers
