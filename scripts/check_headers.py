@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """check_headers.py ROOT BUILD COMPILER: every header of src/ compiles alone.
 
-A header starts from a precompiled set of standard headers all of which it includes itself, directly or
-not, so that set hides nothing it lacks. For the same reason it may follow, in one run of the compiler, a header that it
+A header starts from a precompiled set of headers, standard ones or a project header and what that includes, all of
+which it includes itself, directly or not, so that set hides nothing it lacks. For the same reason it may follow, in one run of the compiler, a header that it
 includes: a chain of headers each of which includes the one before costs one run. A header that passed is not compiled again until it or a
 project header below it changes: the record is BUILD/headers_ok.json. Left out: *-inl.h (part of one kernel file) and device headers (.cuh, and
 what includes CUDA), which the CUDA build compiles.
@@ -89,33 +89,59 @@ def standard(header, src, seen):
 
 
 class Compiler:
-    """Compiles headers alone, on top of at most `most` precompiled sets of standard headers."""
+    """Compiles headers alone, on top of precompiled sets: standard headers, or a project header with all below it."""
 
-    def __init__(self, command, src, folder, needs, most=8):
+    # In bytes that are read in the time: a set is written; a project header, whose templates are made, takes as long as several.
+    SET_COST, PROJECT_COST = 2_000_000, 12
+
+    def __init__(self, command, src, folder, firsts, needs, most=24):
         self.command = [command, "-std=c++20", "-fopenmp", "-Wall", "-Wextra", "-Werror", f"-I{src}", f"-I{src.parent / 'include'}"]
-        self.src, self.needs = src, needs
-        sets = [frozenset()]
-        for _ in range(most):  # the set that spares most standard headers, one after the other
-            best = max(set(needs.values()), key=lambda s: self.spared(sets + [s]), default=frozenset())
-            if self.spared(sets + [best]) < self.spared(sets) + 30:
-                break
-            sets.append(best)
-        folder.mkdir(parents=True, exist_ok=True)
-        self.files = {s: folder / f"{k}.h" for k, s in enumerate(sets)}
-        for names, file in self.files.items():
-            file.write_text("".join(f"#include <{name}>\n" for name in sorted(names)))
+        self.src = src
+        includes = {h: below(h, src, set()) for h in needs}
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            list(pool.map(self.precompile, self.files.values()))
+            names = sorted(set().union(*needs.values()))
+            self.system = dict(zip(names, pool.map(self.files_of, names)))
+        sets = {}  # the text of a set: what it spares, and who may start from it
+        for names in set(needs.values()):
+            sets["".join(f"#include <{name}>\n" for name in sorted(names))] = (
+                self.num_bytes(names, ()), {h for h in firsts if names <= needs[h]})
+        for header in set().union(*includes.values()) & set(needs):
+            sets[f'#include "{inside(header, src)}"\n'] = (
+                self.num_bytes(needs[header], {header, *includes[header]}), {h for h in firsts if header in includes[h]})
+        chosen, self.best = [""], {h: (0, "") for h in needs}
+        for _ in range(most):  # the set that spares most beside those before it, one after the other
+            text, spared = max(((t, sum(max(0, cost - self.best[h][0]) for h in users)) for t, (cost, users) in sets.items()),
+                               key=lambda pair: pair[1], default=("", 0))
+            if spared < sets[text][0] + self.SET_COST:
+                break
+            chosen.append(text)
+            for h in sets[text][1]:
+                self.best[h] = max(self.best[h], (sets[text][0], text))
+        folder.mkdir(parents=True, exist_ok=True)
+        self.files = {text: folder / f"{k}.h" for k, text in enumerate(chosen)}
+        for text, file in self.files.items():
+            file.write_text(text)
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            self.good = dict(zip(chosen, pool.map(self.precompile, self.files.values())))
 
-    def spared(self, sets):
-        return sum(max(len(s) for s in sets if s <= need) for need in self.needs.values())
+    def files_of(self, name):
+        """The files that a standard header reads, itself or by others."""
+        rule = subprocess.run([*self.command, "-M", "-x", "c++", "-"], input=f"#include <{name}>\n", capture_output=True, text=True)
+        return frozenset(rule.stdout.replace("\\\n", " ").split()[1:]) - {"-"}
+
+    def num_bytes(self, standard_names, project):
+        """What reading these headers costs, about."""
+        files = frozenset().union(*(self.system[n] for n in standard_names))
+        return sum(map(os.path.getsize, files)) + self.PROJECT_COST * sum(map(os.path.getsize, project))
 
     def precompile(self, file):
-        subprocess.run([*self.command, "-x", "c++-header", file, "-o", f"{file}.gch"], check=True)
+        """Whether it can be: a project header that lacks something is told when its turn comes."""
+        return subprocess.run([*self.command, "-x", "c++-header", file, "-o", f"{file}.gch"], capture_output=True).returncode == 0
 
     def compiles(self, *headers):
         """Whether the headers compile one after the other, and what the compiler says."""
-        file = self.files[max((s for s in self.files if s <= self.needs[headers[0]]), key=len)]
+        chosen = self.best[headers[0]][1]
+        file = self.files[chosen if self.good[chosen] else ""]
         text = "".join(f'#include "{inside(header, self.src)}"\n' * 2 for header in headers)
         done = subprocess.run([*self.command, "-fsyntax-only", "-include", file, "-x", "c++", "-"],
                               input=text, capture_output=True, text=True)
@@ -142,10 +168,9 @@ def main():
     if stale:
         needs = {header: standard(header, src, set()) for header in stale}
         lists = chains(stale, needs, src)
-        check = Compiler(compiler, src, build / "headers_alone", {h[0]: needs[h[0]] for h in lists})
+        check = Compiler(compiler, src, build / "headers_alone", [h[0] for h in lists], needs)
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             results = list(pool.map(lambda headers: check.compiles(*headers), lists))
-        check.needs = needs
         for header in [h for headers, (good, _) in zip(lists, results) if not good for h in headers]:
             good, errors = check.compiles(header)
             if not good:

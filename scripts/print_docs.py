@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""print_docs.py TILEWAVE [--python INTERPRETER] [--check]: puts the real output of commands into the documents.
+"""print_docs.py [TILEWAVE] [--python INTERPRETER] [--check]: puts the real output of commands into the documents.
 
 A document holds `<!-- output: ./tw WORDS -->` or `<!-- output: python FILE -->`, a fenced block and `<!-- end -->`; the block is
-what the command prints. Those of Python need an interpreter that finds the package, and are left alone without one, or where a
-package that the file imports is not installed. `<!-- files: ./tw WORDS -->` makes files of the tree, a picture say: those named by
---out or --view.
+what the command prints. Those of ./tw need the program, and are left alone without it. Those of Python need an interpreter that finds
+the package, and are left alone without one, or where a package that the file imports is not installed. `<!-- files: ./tw WORDS -->`
+makes files of the tree, a picture say: those named by --out or --view.
 
 With --check nothing is written and the exit code says whether blocks and files are up to date. What differs from run to run is not
 compared: the summary, which starts with the number of qubits, times, rates of shots and counts of steps; numbers
@@ -70,11 +70,11 @@ def contents(path):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("tilewave", type=Path)
+    parser.add_argument("tilewave", type=Path, nargs="?", help="the program; without it only what Python prints is looked at")
     parser.add_argument("--python", help="interpreter that finds the package tilewave")
     parser.add_argument("--check", action="store_true")
     a = parser.parse_args()
-    tilewave = a.tilewave.resolve()
+    tilewave = a.tilewave and a.tilewave.resolve()
     stale = count = 0
     for document in DOCUMENTS:
         text = document.read_text()
@@ -87,6 +87,8 @@ def main():
         def fresh(match):
             nonlocal count
             named, in_python = f"{match['program']} {match['words']}", match["program"] == "python"
+            if not in_python and not tilewave:
+                return match[0]
             if in_python:
                 path = ROOT / match["words"]
                 missing = missing_package(a.python, path) if a.python else "an interpreter (--python)"
@@ -104,7 +106,7 @@ def main():
             changed(f"the output of '{named}'")
             return match[1] + body + match[5]
 
-        for match in FILES.finditer(text):
+        for match in FILES.finditer(text) if tilewave else ():
             count += 1
             words = shlex.split(match["words"])
             with tempfile.TemporaryDirectory() as folder:

@@ -4,12 +4,14 @@
 // the code that is to run.
 #pragma once
 
+#include <setjmp.h>
 #include <ucontext.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <numeric>
 #include <random>
 #include <vector>
@@ -36,20 +38,23 @@ class Block {
   /// Runs `kernel` in `num_threads` threads. `seed`: of the order in which they run.
   void run(std::uint32_t num_threads, std::uint32_t seed, const std::function<void()>& kernel);
   /// The running thread waits for all others.
-  void meet() { swapcontext(&threads_[running_].at, &main_); }
+  void meet() {
+    if (_setjmp(threads_[running_].at) == 0) _longjmp(main_, 1);
+  }
   std::uint32_t running() const { return running_; }
 
  private:
   static constexpr std::size_t kStackBytes = std::size_t{1} << 17;
   struct Thread {
-    ucontext_t at;
-    std::vector<char> stack = std::vector<char>(kStackBytes);
-    bool finished = false;
+    jmp_buf at;
+    std::unique_ptr<char[]> stack{new char[kStackBytes]};
+    bool started = false, finished = false;
   };
   static void begin();
+  void go_on(Thread& thread);
 
-  ucontext_t main_;
-  std::vector<Thread> threads_;
+  jmp_buf main_;
+  std::vector<Thread> threads_;  // their stacks serve one block after the other
   std::uint32_t running_ = 0;
   const std::function<void()>* kernel_ = nullptr;
 };
@@ -61,20 +66,30 @@ inline Coordinate thread_index() { return {block.running()}; }
 inline void Block::begin() {
   (*block.kernel_)();
   block.threads_[block.running_].finished = true;
+  _longjmp(block.main_, 1);
+}
+
+// A context is a stack to begin on. Between barriers fibers jump, which asks nothing of the system: swapping
+// contexts would keep signals with every jump, of which there are millions.
+inline void Block::go_on(Thread& thread) {
+  if (_setjmp(main_) != 0) return;
+  if (thread.started) _longjmp(thread.at, 1);
+  thread.started = true;
+  ucontext_t start;
+  getcontext(&start);
+  start.uc_stack.ss_sp = thread.stack.get();
+  start.uc_stack.ss_size = kStackBytes;
+  start.uc_link = nullptr;
+  makecontext(&start, begin, 0);
+  setcontext(&start);
 }
 
 inline void Block::run(std::uint32_t num_threads, std::uint32_t seed,
                        const std::function<void()>& kernel) {
   kernel_ = &kernel;
   block_dim.x = num_threads;
-  threads_ = std::vector<Thread>(num_threads);
-  for (Thread& t : threads_) {
-    getcontext(&t.at);
-    t.at.uc_stack.ss_sp = t.stack.data();
-    t.at.uc_stack.ss_size = t.stack.size();
-    t.at.uc_link = &main_;
-    makecontext(&t.at, begin, 0);
-  }
+  if (threads_.size() < num_threads) threads_.resize(num_threads);
+  for (Thread& t : threads_) t.started = t.finished = false;
   std::vector<std::uint32_t> order(num_threads);
   std::iota(order.begin(), order.end(), 0u);
   std::mt19937 random(seed);
@@ -82,7 +97,7 @@ inline void Block::run(std::uint32_t num_threads, std::uint32_t seed,
     std::shuffle(order.begin(), order.end(), random);
     for (std::uint32_t k : order) {
       running_ = k;
-      swapcontext(&main_, &threads_[k].at);
+      go_on(threads_[k]);
       finished += threads_[k].finished;
     }
     TW_CHECK(finished == 0 || finished == num_threads, "threads come to different barriers");

@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <map>
 
 #include "stabilizer/enumerator.h"
 #include "stabilizer/noisy_circuits.h"
+#include "stabilizer/shot_counts.h"
 #include "tilewave/language/stim/text.h"
 #include "tilewave/stabilizer/sample/sampler.h"
 
@@ -30,20 +30,15 @@ TEST(Enumeration, both_engines_draw_from_the_exact_distribution) {
       options.seed = 4;
       options.num_threads = 1;
       const auto source = make_shot_source(program, options);
-      std::map<std::string, std::uint64_t> counts;
+      RowCounts drawn(source->num_bits());
       ShotPipeline pipeline;
-      std::string key(source->num_bits(), '0');
       pipeline.format = [&](std::uint8_t* rows, std::size_t n, formats::ByteBuffer&) {
-        for (std::size_t s = 0; s < n; ++s) {
-          const std::uint8_t* row = rows + s * source->row_stride();
-          for (std::size_t b = 0; b < key.size(); ++b)
-            key[b] = static_cast<char>('0' + ((row[b / 8] >> (b % 8)) & 1));
-          ++counts[key];
-        }
+        for (std::size_t s = 0; s < n; ++s) drawn.add(rows + s * source->row_stride());
         return std::span<const char>();
       };
       pipeline.write = [](std::span<const char>, std::size_t) { return true; };
       ASSERT_EQ(run_shots(*source, options, pipeline), kShots);
+      const Counts counts = drawn.counts();
       for (const auto& [records, count] : counts)
         EXPECT_TRUE(exact.count(records)) << "impossible " << records << " in\n" << text;
       for (const auto& [records, p] : exact) {

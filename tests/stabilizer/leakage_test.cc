@@ -8,6 +8,7 @@
 
 #include "stabilizer/enumerator.h"
 #include "stabilizer/random_leakage.h"
+#include "stabilizer/shot_counts.h"
 #include "tilewave/base/error.h"
 #include "tilewave/base/thrown_test.h"
 #include "tilewave/language/stim/text.h"
@@ -39,17 +40,10 @@ std::vector<std::uint8_t> sample(const StabProgram& program, SampleOptions optio
   return out;
 }
 
-std::map<std::string, std::uint64_t> count(const std::vector<std::uint8_t>& rows,
-                                           std::uint64_t num_bits) {
-  std::map<std::string, std::uint64_t> counts;
-  const std::size_t bytes = (num_bits + 7) / 8;
-  std::string key(num_bits, '0');
-  for (std::size_t at = 0; at < rows.size(); at += bytes) {
-    for (std::size_t b = 0; b < num_bits; ++b)
-      key[b] = static_cast<char>('0' + ((rows[at + b / 8] >> (b % 8)) & 1));
-    ++counts[key];
-  }
-  return counts;
+Counts count(const std::vector<std::uint8_t>& rows, std::uint64_t num_bits) {
+  RowCounts counts(num_bits);
+  for (std::size_t at = 0; at < rows.size(); at += (num_bits + 7) / 8) counts.add(&rows[at]);
+  return counts.counts();
 }
 
 constexpr std::uint64_t kShots = 1 << 20;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "tilewave/stabilizer/sample/sampler.h"
@@ -22,18 +23,39 @@ inline std::string bits_of(const std::uint8_t* row, std::uint64_t num_bits) {
   return bits;
 }
 
+// Rows of shots by their bits. They are counted as bytes: most repeat an earlier one, and the text of bits is
+// made once for each.
+class RowCounts {
+ public:
+  explicit RowCounts(std::uint64_t num_bits) : num_bits_(num_bits) {}
+  void add(const std::uint8_t* row) {
+    std::string bytes(reinterpret_cast<const char*>(row), (num_bits_ + 7) / 8);
+    if (num_bits_ % 8) bytes.back() = static_cast<char>(bytes.back() & ((1 << num_bits_ % 8) - 1));
+    ++seen_[std::move(bytes)];
+  }
+  Counts counts() const {
+    Counts counts;
+    for (const auto& [row, seen] : seen_)
+      counts[bits_of(reinterpret_cast<const std::uint8_t*>(row.data()), num_bits_)] = seen;
+    return counts;
+  }
+
+ private:
+  std::uint64_t num_bits_;
+  std::unordered_map<std::string, std::uint64_t> seen_;
+};
+
 inline Counts count(ShotSource& source, std::uint64_t seed, std::uint64_t shots) {
-  Counts counts;
+  RowCounts counts(source.num_bits());
   std::vector<std::uint8_t> rows(source.block_shots() * source.row_stride() + 64);
   std::uint64_t left = shots;
   for (std::uint64_t block = 0; left > 0; ++block) {
     source.fill(seed, block, 0, rows.data());
     const std::uint64_t n = std::min(left, source.block_shots());
-    for (std::uint64_t s = 0; s < n; ++s)
-      ++counts[bits_of(rows.data() + s * source.row_stride(), source.num_bits())];
+    for (std::uint64_t s = 0; s < n; ++s) counts.add(rows.data() + s * source.row_stride());
     left -= n;
   }
-  return counts;
+  return counts.counts();
 }
 
 // How many standard deviations chi-square is above what it should be (Wilson and Hilferty). Cells

@@ -31,27 +31,67 @@ using circuit::Qubit;
 using Big = std::complex<long double>;
 using BigState = std::vector<Big>;
 
-inline void apply(BigState& state, const Circuit& c, const circuit::Op& op, bool inverse) {
-  const auto m = c.whole_matrix(op);
-  const auto qubits = c.qubits(op);
+using BigMatrix = std::vector<Big>;  // [row][column]
+
+// Row by row, without entries of 0 and rows of the identity: with controls most are such. Tests spend most
+// of their time here, and -Og calls functions for what complex numbers are made of.
+inline void apply(BigState& state, std::span<const Qubit> qubits, const BigMatrix& m) {
   const std::size_t dim = std::size_t{1} << qubits.size();
   std::uint64_t all = 0;
   for (const Qubit q : qubits) all |= bit(static_cast<int>(q));
-  std::vector<Big> in(dim);
+  struct Entry {
+    std::size_t column;
+    long double re, im;
+  };
+  struct Row {
+    std::uint64_t at;  // bits of the basis state
+    std::vector<Entry> entries;
+  };
+  std::vector<Row> rows;
   std::vector<std::uint64_t> at(dim);
   for (std::size_t j = 0; j < dim; ++j) {
     for (std::size_t k = 0; k < qubits.size(); ++k) at[j] |= (j >> k & 1) << qubits[k];
   }
-  for (std::uint64_t x = 0; x < state.size(); ++x) {
+  for (std::size_t i = 0; i < dim; ++i) {
+    Row row{at[i], {}};
+    for (std::size_t j = 0; j < dim; ++j) {
+      const Big& entry = m[i * dim + j];
+      if (entry != 0.0L) row.entries.push_back({j, entry.real(), entry.imag()});
+    }
+    const bool stays = row.entries.size() == 1 && m[i * dim + i] == 1.0L;
+    if (!stays) rows.push_back(std::move(row));
+  }
+  auto* amplitudes = reinterpret_cast<long double*>(state.data());  // real, imaginary, ...
+  std::vector<long double> in(2 * dim);
+  for (std::uint64_t x = 0, size = state.size(); x < size; ++x) {
     if (x & all) continue;
-    for (std::size_t j = 0; j < dim; ++j) in[j] = state[x | at[j]];
-    for (std::size_t i = 0; i < dim; ++i) {
-      Big sum = 0;
-      for (std::size_t j = 0; j < dim; ++j)
-        sum += Big(inverse ? std::conj(m[j * dim + i]) : m[i * dim + j]) * in[j];
-      state[x | at[i]] = sum;
+    for (std::size_t j = 0; j < dim; ++j) {
+      in[2 * j] = amplitudes[2 * (x | at[j])];
+      in[2 * j + 1] = amplitudes[2 * (x | at[j]) + 1];
+    }
+    for (const Row& row : rows) {
+      long double re = 0, im = 0;
+      for (const Entry& e : row.entries) {
+        const long double *a = &in[2 * e.column], *b = a + 1;
+        re += e.re * *a - e.im * *b;
+        im += e.re * *b + e.im * *a;
+      }
+      amplitudes[2 * (x | row.at)] = re;
+      amplitudes[2 * (x | row.at) + 1] = im;
     }
   }
+}
+
+inline void apply(BigState& state, const Circuit& c, const circuit::Op& op, bool inverse) {
+  const auto m = c.whole_matrix(op);
+  const auto qubits = c.qubits(op);
+  const std::size_t dim = std::size_t{1} << qubits.size();
+  BigMatrix big(dim * dim);
+  for (std::size_t i = 0; i < dim; ++i) {
+    for (std::size_t j = 0; j < dim; ++j)
+      big[i * dim + j] = inverse ? std::conj(m[j * dim + i]) : m[i * dim + j];
+  }
+  apply(state, qubits, big);
 }
 
 inline BigState zero_state(std::uint32_t num_qubits) {
@@ -92,19 +132,21 @@ inline long double inner(const BigState& a, const BigState& b) {
 inline BigState derivative_of_gate(const Circuit& bound, std::size_t k, std::size_t j,
                                    const BigState& psi) {
   const double a = bound.params(bound.ops()[k])[j];
-  BigState derivative(psi.size());
   const double s[2] = {std::numbers::pi / 2, std::numbers::pi};
   const double w1 = 0.5, w2 = (0.25 - 0.5 * std::sin(std::numbers::pi / 4));
+  Circuit shifted = bound;
+  BigMatrix sum;  // its derivative, of one pass over the state
   for (int which = 0; which < 2; ++which) {
     for (const int sign : {1, -1}) {
-      Circuit shifted = bound;
       shifted.set_param(k, j, a + sign * s[which]);
-      BigState moved = psi;
-      apply(moved, shifted, shifted.ops()[k], false);
+      const auto m = shifted.whole_matrix(shifted.ops()[k]);
       const long double w = (which ? w2 : w1) * sign;
-      for (std::size_t x = 0; x < psi.size(); ++x) derivative[x] += w * moved[x];
+      sum.resize(m.size());
+      for (std::size_t x = 0; x < m.size(); ++x) sum[x] += w * Big(m[x]);
     }
   }
+  BigState derivative = psi;
+  apply(derivative, bound.qubits(bound.ops()[k]), sum);
   return derivative;
 }
 

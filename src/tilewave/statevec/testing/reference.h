@@ -38,30 +38,58 @@ inline void apply_dense(Amplitudes& a, const std::vector<int>& targets, std::uin
     for (std::size_t j = 0; j < targets.size(); ++j) offset[k] |= (k >> j & 1) << targets[j];
   }
   // plain numbers: tests are compiled without inlining
-  std::vector<double> in(2 * dim);
   double* const amplitudes = reinterpret_cast<double*>(a.data());
   const double* const matrix = reinterpret_cast<const double*>(m.data());
-  const std::uint64_t size = a.size();
-  for (std::uint64_t x = 0; x < size; ++x) {
-    if ((x & all) || (x & control_mask) != control_value) continue;
+  if (control_value & (~control_mask | all) || control_value >= a.size()) return;  // never hold
+  // the bits that are neither targets nor controls count up
+  const std::uint64_t room = (a.size() - 1) & ~(all | control_mask);
+  const auto next = [&](std::uint64_t x) { return ((x | ~room) + 1) & room; };
+  std::uint64_t x = 0;
+  if (dim == 2) {
+    const double *m0 = matrix, *m1 = m0 + 2, *m2 = m0 + 4, *m3 = m0 + 6;
+    do {
+      double *p = amplitudes + 2 * (x | control_value), *q = p + 2 * all;
+      const double pr = p[0], pi = p[1], qr = q[0], qi = q[1];
+      p[0] = m0[0] * pr - m0[1] * pi + m1[0] * qr - m1[1] * qi;
+      p[1] = m0[0] * pi + m0[1] * pr + m1[0] * qi + m1[1] * qr;
+      q[0] = m2[0] * pr - m2[1] * pi + m3[0] * qr - m3[1] * qi;
+      q[1] = m2[0] * pi + m2[1] * pr + m3[0] * qi + m3[1] * qr;
+    } while ((x = next(x)) != 0);
+    return;
+  }
+  struct Entry {
+    std::size_t column;
+    double re, im;
+  };
+  std::vector<Entry> entries;  // row after row, those that are not 0
+  std::vector<std::size_t> ends(dim);
+  for (std::size_t i = 0; i < dim; ++i) {
+    for (std::size_t k = 0; k < dim; ++k) {
+      if (m[i * dim + k] != 0.0)
+        entries.push_back({k, m[i * dim + k].real(), m[i * dim + k].imag()});
+    }
+    ends[i] = entries.size();
+  }
+  std::vector<double> in(2 * dim);
+  do {
     double* const v = in.data();
     for (std::size_t k = 0; k < dim; ++k) {
-      const double* from = amplitudes + 2 * (x | offset.data()[k]);
+      const double* from = amplitudes + 2 * (x | control_value | offset.data()[k]);
       v[2 * k] = from[0];
       v[2 * k + 1] = from[1];
     }
-    const double* row = matrix;
+    const Entry* e = entries.data();
     for (std::size_t i = 0; i < dim; ++i) {
       double re = 0, im = 0;
-      for (std::size_t k = 0; k < dim; ++k, row += 2) {
-        re += row[0] * v[2 * k] - row[1] * v[2 * k + 1];
-        im += row[0] * v[2 * k + 1] + row[1] * v[2 * k];
+      for (const Entry* end = entries.data() + ends.data()[i]; e != end; ++e) {
+        re += e->re * v[2 * e->column] - e->im * v[2 * e->column + 1];
+        im += e->re * v[2 * e->column + 1] + e->im * v[2 * e->column];
       }
-      double* to = amplitudes + 2 * (x | offset.data()[i]);
+      double* to = amplitudes + 2 * (x | control_value | offset.data()[i]);
       to[0] = re;
       to[1] = im;
     }
-  }
+  } while ((x = next(x)) != 0);
 }
 
 inline void apply_op(Amplitudes& a, const circuit::Circuit& c, const circuit::Op& op) {
@@ -188,18 +216,22 @@ inline Amplitudes in_order(const Amplitudes& physical, const Layout& layout, int
 inline double max_difference(const Amplitudes& a, const Amplitudes& b) {
   double worst = a.size() == b.size() ? 0 : INFINITY;
   for (std::size_t k = 0; k < a.size() && k < b.size(); ++k) {
-    const double d = std::abs(a[k] - b[k]);
-    if (!(d <= worst)) worst = d;
+    const cplx d = a[k] - b[k];
+    const double square = d.real() * d.real() + d.imag() * d.imag();
+    if (!(square <= worst)) worst = square;
   }
-  return worst;
+  return std::sqrt(worst);
 }
 
 inline Amplitudes random_state(int num_qubits, std::mt19937_64& random) {
-  std::normal_distribution<double> normal;
+  // between -1 and 1
+  const auto draw = [&] {
+    return static_cast<double>(static_cast<std::int64_t>(random())) * 0x1p-63;
+  };
   Amplitudes a(std::size_t{1} << num_qubits);
   double norm = 0;
   for (cplx& x : a) {
-    x = {normal(random), normal(random)};
+    x = {draw(), draw()};
     norm += std::norm(x);
   }
   for (cplx& x : a) x /= std::sqrt(norm);
