@@ -20,7 +20,8 @@ namespace {
 
 using statevec::State;
 
-constexpr double kMeasurement_s = 5e-6;  // of a measurement in the middle, beside its memory traffic
+// Of a measurement in the middle, beside its memory traffic.
+constexpr double kMeasurement_s = 5e-6;
 
 // The steps of a plan in order, as they are predicted.
 void add_steps(const statevec::Plan& plan, Result& result) {
