@@ -1,7 +1,7 @@
 # tw_module(NAME [UNITY] [LOOPS] [STRICT_FP] [EXCLUDE regex] DEPENDS modules... [PRIVATE libs...]): a static library tilewave_NAME of every source
 # in the folder but those excluded, and
 # its unit tests (*_test.cc beside the code) as one program test_NAME. Back ends are folders: cpu/ always; cuda/*.cu where
-# CUDA is on, otherwise cuda/*_stub.cc. UNITY: with TW_UNITY its sources are compiled a few together, which makes a first
+# CUDA is on, otherwise cuda/*_stub.cc. UNITY: with TW_UNITY its sources are compiled some together, which makes a first
 # build faster; kernels compiled once an instruction set stay alone. LOOPS: -O3. STRICT_FP: no
 # multiply-add that the source does not spell out, so that every machine and back end rounds alike.
 find_package(GTest QUIET)
