@@ -1,7 +1,7 @@
 # tw_module(NAME [UNITY] [LOOPS] [STRICT_FP] [EXCLUDE regex] DEPENDS modules... [PRIVATE libs...]): a static library tilewave_NAME of every source
 # in the folder but those excluded, and
 # its unit tests (*_test.cc beside the code) as one program test_NAME. Back ends are folders: cpu/ always; cuda/*.cu where
-# CUDA is on, otherwise cuda/*_stub.cc. UNITY: with TW_UNITY its sources are compiled a few together, which makes a first
+# CUDA is on, otherwise cuda/*_stub.cc. UNITY: with TW_UNITY its sources are compiled some together, which makes a first
 # build faster; kernels compiled once an instruction set stay alone. LOOPS: -O3. STRICT_FP: no
 # multiply-add that the source does not spell out, so that every machine and back end rounds alike.
 find_package(GTest QUIET)
@@ -99,9 +99,9 @@ function(tw_loops)
     $<$<CONFIG:Release>:-O3> $<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU>>:-frename-registers>)
 endfunction()
 
-# tw_unity(TARGET [FILES]): compiles the target's sources a few (6) together where TW_UNITY is on.
+# tw_unity(TARGET [FILES]): compiles the target's sources some (12) together where TW_UNITY is on.
 function(tw_unity name)
-  set(files 6)
+  set(files 12)
   if(ARGC GREATER 1)
     set(files ${ARGV1})
   endif()
@@ -151,7 +151,7 @@ endfunction()
 function(tw_test name)
   cmake_parse_arguments(T "" "" "SOURCES;DEPENDS;PRIVATE;LABELS" ${ARGN})
   add_executable(${name} ${T_SOURCES})
-  tw_unity(${name} 5)
+  tw_unity(${name})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)  # oracle/, random circuits
   target_compile_options(${name} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-Og>)  # the modules are optimised, tests build fast
   target_link_libraries(${name} PRIVATE tw_options ${T_PRIVATE} OpenMP::OpenMP_CXX GTest::gtest GTest::gtest_main)

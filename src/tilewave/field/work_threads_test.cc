@@ -8,12 +8,12 @@ namespace {
 
 TEST(WorkThreads, are_no_more_than_are_worth_it_or_were_asked_for) {
   const int all = runtime::default_num_threads();
-  struct Case {
+  struct Work {
     int requested;
     double work_ns;
     int want;
   };
-  for (const Case& c : {Case{0, 0, 1},
+  for (const Work& c : {Work{0, 0, 1},
                         {0, 1e12, all},
                         {-1, 1e12, all},
                         {1, 1e12, 1},

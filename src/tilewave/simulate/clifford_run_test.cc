@@ -149,7 +149,7 @@ Result run_qasm3(const std::string& body, const std::string& engine, std::uint64
   return simulate(language::parse_qasm3("OPENQASM 3.0;\n" + body, "test.qasm"), options);
 }
 
-const std::string kTeleport =  // a state of 70 qubits whose corrections are Cliffords
+const std::string kCorrections =  // a state of 70 qubits whose corrections are Cliffords
     "qubit[70] q;\nbit[3] c;\nbit[70] d;\nh q[0];\nfor int k in [1:69] { cx q[0], q[k]; }\n"
     "c[0] = measure q[0];\nif (c[0]) { for int k in [1:69] { x q[k]; } } else { h q[0]; h q[0]; }\n"
     "h q[1];\nh q[2];\nc[1] = measure q[1];\nc[2] = measure q[2];\n"
@@ -173,7 +173,7 @@ TEST(CliffordRun, follows_control_flow) {
 }
 
 TEST(CliffordRun, seventy_qubits_steered_by_measurements) {
-  const Result r = run_qasm3(kTeleport + "d = measure q;\n", "auto", 400);
+  const Result r = run_qasm3(kCorrections + "d = measure q;\n", "auto", 400);
   EXPECT_EQ(r.engine, "stabilizer");
   std::uint64_t turned = 0;
   for (const auto& [key, count] : r.counts) {
@@ -187,8 +187,8 @@ TEST(CliffordRun, seventy_qubits_steered_by_measurements) {
     turned += q(3) ? count : 0;
   }
   EXPECT_NEAR(static_cast<double>(turned), 25, 25);  // of 400 an eighth, and half of them
-  EXPECT_EQ(run_qasm3(kTeleport + "d = measure q;\n", "auto", 400).counts, r.counts);
-  expect_error([&] { run_qasm3(kTeleport + "if (c[0]) { t q[5]; }\n", "auto", 10); },
+  EXPECT_EQ(run_qasm3(kCorrections + "d = measure q;\n", "auto", 400).counts, r.counts);
+  expect_error([&] { run_qasm3(kCorrections + "if (c[0]) { t q[5]; }\n", "auto", 10); },
                "the stabilizer engine, which needs no state, cannot run this circuit: line 14: the "
                "gate is not Clifford",
                ExitCode::kResources);
@@ -348,7 +348,7 @@ TEST(CliffordRun, means_of_seventy_qubits) {
   EXPECT_TRUE(dry.expectations.empty());
   options.dry_run = false;
   const circuit::Circuit steered =
-      language::parse_qasm3("OPENQASM 3.0;\n" + kTeleport, "test.qasm");
+      language::parse_qasm3("OPENQASM 3.0;\n" + kCorrections, "test.qasm");
   circuit::WidePauliTerm q4;  // 1 where q[0] is 1 and c[1] is not c[2]
   q4.z = {std::uint64_t{1} << 4};
   options.observables = {q4};

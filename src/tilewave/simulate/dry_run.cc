@@ -20,7 +20,8 @@ namespace {
 
 using statevec::State;
 
-constexpr double kEvent_s = 5e-6;  // of a measurement in the middle, beside its memory traffic
+// Of a measurement in the middle, beside its memory traffic.
+constexpr double kMeasurement_s = 5e-6;
 
 // The steps of a plan in order, as they are predicted.
 void add_steps(const statevec::Plan& plan, Result& result) {
@@ -95,7 +96,7 @@ void plan_only(const Program& given, const Options& options, const statevec::Cos
           std::ldexp(static_cast<double>(statevec::amplitude_bytes(options.precision)),
                      static_cast<int>(program.circuit->num_qubits()));
       const double events_s =
-          static_cast<double>(events) * (2 * state_bytes / cost.bandwidth + kEvent_s);
+          static_cast<double>(events) * (2 * state_bytes / cost.bandwidth + kMeasurement_s);
       result.plan.predicted_s += events_s;
       result.plan.text += std::to_string(events) + " measurements or resets, at most " +
                           in_time(events_s) +

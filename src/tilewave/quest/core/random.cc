@@ -15,31 +15,31 @@ struct InitByArray {
 
   template <class Iterator>
   void generate(Iterator first, Iterator last) {
-    constexpr std::size_t kWords = 624;
-    std::uint32_t s[kWords];
+    constexpr std::size_t kNumWords = 624;
+    std::uint32_t s[kNumWords];
     s[0] = 19650218u;
-    for (std::size_t k = 1; k < kWords; ++k) {
+    for (std::size_t k = 1; k < kNumWords; ++k) {
       s[k] = 1812433253u * (s[k - 1] ^ s[k - 1] >> 30) + static_cast<std::uint32_t>(k);
     }
     std::size_t i = 1, j = 0;
     const auto advance = [&] {
-      if (++i == kWords) {
-        s[0] = s[kWords - 1];
+      if (++i == kNumWords) {
+        s[0] = s[kNumWords - 1];
         i = 1;
       }
     };
-    for (std::size_t k = std::max(kWords, keys.size()); k > 0; --k) {
+    for (std::size_t k = std::max(kNumWords, keys.size()); k > 0; --k) {
       s[i] = (s[i] ^ (s[i - 1] ^ s[i - 1] >> 30) * 1664525u) + static_cast<std::uint32_t>(keys[j]) +
              static_cast<std::uint32_t>(j);
       advance();
       if (++j == keys.size()) j = 0;
     }
-    for (std::size_t k = kWords - 1; k > 0; --k) {
+    for (std::size_t k = kNumWords - 1; k > 0; --k) {
       s[i] = (s[i] ^ (s[i - 1] ^ s[i - 1] >> 30) * 1566083941u) - static_cast<std::uint32_t>(i);
       advance();
     }
     s[0] = 0x80000000u;
-    std::copy_n(s, std::min<std::size_t>(kWords, static_cast<std::size_t>(last - first)), first);
+    std::copy_n(s, std::min<std::size_t>(kNumWords, static_cast<std::size_t>(last - first)), first);
   }
 };
 

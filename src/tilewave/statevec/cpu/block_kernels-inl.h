@@ -16,7 +16,10 @@
 #include "tilewave/statevec/cpu/address.h"
 #include "tilewave/statevec/cpu/block.h"
 
-#ifndef TW_UNROLL
+#undef TW_UNROLL
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
+#define TW_UNROLL  // arrays of numbers fill no registers: their loops are for the compiler
+#else
 #define TW_UNROLL _Pragma("GCC unroll 32")  // fully: the arrays of vectors then live in registers
 #endif
 

@@ -10,7 +10,7 @@ namespace tilewave::statevec::cpu {
 
 namespace {
 
-constexpr std::uint32_t kLowMask = (1u << kLowBits) - 1;
+constexpr std::uint32_t kLowLifts = (1u << kLowBits) - 1;
 
 // Terms, then lifts; they belong to a stage or a link.
 struct Point {
@@ -24,7 +24,7 @@ struct Point {
     return std::any_of(terms->begin(), terms->end(),
                        [](const SplitTerm& t) { return t.low && !t.rows; });
   }
-  std::uint32_t lifted() const { return lifts->mask & kLowMask; }
+  std::uint32_t lifted() const { return lifts->mask & kLowLifts; }
   bool lifts_bit(int b) const { return lifts->mask >> b & 1; }
 };
 using Points = std::vector<Point>;

@@ -14,7 +14,7 @@ namespace tilewave::statevec::cpu {
 namespace {
 
 template <class T>
-class RowMovesTest : public testing::Test {
+class RowMovesTest : public ::testing::Test {
  protected:
   static constexpr int kRowBits = Address<T>::kRowBits;
 
@@ -56,7 +56,7 @@ class RowMovesTest : public testing::Test {
   }
 };
 
-using Numbers = testing::Types<float, double>;
+using Numbers = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(RowMovesTest, Numbers);
 
 TYPED_TEST(RowMovesTest, rows_go_where_random_flips_send_them) {
