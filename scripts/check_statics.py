@@ -35,7 +35,8 @@ ALLOWED = {
     ("runtime/background.cc", "owned"): "threads for work that nobody waits for; they end with the process",
     # connections between processes cannot be made twice
     ("statevec/cuda/ipc_transport.cu", "joined"): "memory shared with other processes",
-    ("statevec/cuda/nccl_transport.cu", "joined"): "communicators of NCCL",
+    ("runtime/cuda/nccl.cc", "mutex"): "guards `all`",
+    ("runtime/cuda/nccl.cc", "all"): "communicators of NCCL",
     # compiled kernels and device memory, which belong to a CUDA context and so to the process
     ("runtime/cuda/jit_cache.cc", "value"): "what TILEWAVE_JIT says",
     ("runtime/cuda/jit_cache.cc", "cache"): "the same where somebody has asked for them",

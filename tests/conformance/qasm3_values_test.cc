@@ -668,6 +668,8 @@ TEST(Qasm3Values, inputs_are_read_in_the_type_of_their_declaration) {
       {"input duration v; bit r = v == 1us;", "1000ns", "1"},
       {"input duration v; bit r = v == -1us;", "-1 us", "1"},
       {"input duration v; bit r = 1;", "5", "must be a time such as 100ns"},
+      {"input duration v; bit r = 1;", "1e9223372036854775807s", "must be a finite time"},
+      {"input duration v; bit r = v == 0ns;", "1e-9223372036854775808s", "1"},
   };
   for (const auto& c : cases) {
     const std::string program = std::string("qubit q; ") + c.declaration;

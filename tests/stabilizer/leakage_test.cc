@@ -211,6 +211,13 @@ TEST(Leakage, heralds_are_records_of_detectors) {
 }
 
 // A hundred qubits, loops, all kinds of operations: the bytes do not depend on threads or batches.
+TEST(Leakage, that_of_no_qubit_changes_no_gate) {
+  const StabProgram program = lower_text("LEAKAGE(0.1)\nH 0\nCX 0 1\nM 0 1\n");
+  EXPECT_FALSE(program.has_leakage);
+  for (const Prim& p : program.blocks[0]) EXPECT_NE(p.kind, PrimKind::kScramblePartner);
+  EXPECT_TRUE(lower_text("LEAKAGE(0.1) 0\nCX 0 1\n").has_leakage);
+}
+
 TEST(Leakage, shots_of_a_seed_do_not_depend_on_threads) {
   std::string qubits, pairs;
   for (int q = 0; q < 100; ++q) qubits += " " + std::to_string(q);

@@ -26,7 +26,7 @@ void find(const StabilizerCircuit& circuit, LeakageWords& words) {
         spreading_gate || op.kind == K::kLeakage || op.kind == K::kRelax || op.kind == K::kRL;
     const bool marks = op.kind == K::kLeakageMark1 || op.kind == K::kLeakageMark2 ||
                        op.kind == K::kLeakage1 || op.kind == K::kLeakage2;
-    const bool positive = any_positive(circuit.args(op));
+    const bool positive = any_positive(circuit.args(op)) && !circuit.targets(op).empty();
     words.deltakit_leaks |= op.kind == K::kLeakage && positive;
     words.leaks |= (op.kind == K::kLeakage || marks) && positive;
     std::string& first = of_deltakit ? words.deltakit : words.custabilizer;

@@ -359,7 +359,10 @@ class Reader {
         const std::uint64_t values = number();
         const bool conjugate = number() != 0;
         std::vector<ClassicalExpr> angles(count());
-        for (auto& angle : angles) angle = expression();
+        for (auto& angle : angles) {
+          angle = expression();
+          if (angle.empty() || angle.nodes.back().type != circuit::ClassicalType::kFloat) fail();
+        }
         out_.add_runtime_gate(id, qubits.first(extra), values, qubits.subspan(extra),
                               std::move(angles), conjugate);
         return;

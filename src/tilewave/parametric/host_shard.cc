@@ -4,8 +4,8 @@
 #include <numeric>
 
 #include "tilewave/base/bits.h"
+#include "tilewave/parametric/plan/shard.h"
 #include "tilewave/parametric/run.h"
-#include "tilewave/parametric/shard.h"
 #include "tilewave/runtime/memory.h"
 #include "tilewave/runtime/threads.h"
 

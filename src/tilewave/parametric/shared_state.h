@@ -16,7 +16,7 @@
 #include "tilewave/circuit/circuit.h"
 #include "tilewave/circuit/pauli.h"
 #include "tilewave/parametric/function.h"
-#include "tilewave/parametric/shard.h"
+#include "tilewave/parametric/plan/shard.h"
 #include "tilewave/runtime/ranks.h"
 
 namespace tilewave::parametric {

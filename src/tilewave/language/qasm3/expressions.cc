@@ -43,7 +43,10 @@ double picoseconds(std::string_view text) {
   const int scale = unit == "s" ? 12 : unit == "ms" ? 9 : unit == "ns" || unit == "dt" ? 3 : 6;
   // the exponent grows in the text, so that 0.57us is the double nearest to 570000 ps
   const std::size_t e = digits.find_first_of("eE");
-  const long exponent = e == std::string::npos ? 0 : std::strtol(&digits[e + 1], nullptr, 10);
+  constexpr long kMost = 1'000'000'000;  // far beyond all numbers, however many digits there are
+  const long exponent = e == std::string::npos
+                            ? 0
+                            : std::clamp(std::strtol(&digits[e + 1], nullptr, 10), -kMost, kMost);
   digits = concat(std::string_view(digits).substr(0, e), "e", exponent + scale);
   return read_double(digits).value;
 }

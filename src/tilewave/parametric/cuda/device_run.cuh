@@ -25,7 +25,15 @@
 
 namespace tilewave::parametric {
 
-using namespace device;  // kernels, and what they work on
+namespace cuda = runtime::cuda;
+// what kernels work on
+using device::Amplitude, device::Array, device::DeviceString, device::StringSegment, device::Tiles;
+using device::CompiledRun, device::CompiledSweep, device::DeviceProgram, device::KeptSweeps;
+using device::PassArguments, device::Shape, device::StringArguments, device::StringWeights;
+// kernels, and how they are started
+using device::add_blocks, device::run_dot, device::run_pass, device::run_strings;
+using device::blocks_at_a_time, device::free_shared_bytes, device::properties_of;
+using device::kBankBits, device::kMostSumBytes, device::kRow;
 
 template <class T>
 struct DeviceRun<T>::Data {

@@ -1,4 +1,4 @@
-// A shard on a CUDA device (shard.h): amplitudes travel from device to device over NCCL or, where ranks
+// A shard on a CUDA device (plan/shard.h): amplitudes travel from device to device over NCCL or, where ranks
 // share a device or there is no such library, through the memory of the hosts.
 // Part of device_run.cu, whose kernels it starts.
 #pragma once
@@ -8,7 +8,7 @@
 
 #include "tilewave/base/bits.h"
 #include "tilewave/parametric/cuda/device_run.cuh"
-#include "tilewave/parametric/shard.h"
+#include "tilewave/parametric/plan/shard.h"
 #include "tilewave/runtime/cuda/nccl.h"
 
 namespace tilewave::parametric {

@@ -2,7 +2,7 @@
 #include "tilewave/base/error.h"
 #include "tilewave/parametric/cuda/device_batch.h"
 #include "tilewave/parametric/cuda/device_run.h"
-#include "tilewave/parametric/shard.h"
+#include "tilewave/parametric/plan/shard.h"
 
 namespace tilewave::parametric {
 
