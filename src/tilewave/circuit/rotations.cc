@@ -8,7 +8,9 @@
 
 namespace tilewave::circuit {
 
+namespace {
 using K = StabKind;
+}  // namespace
 
 PauliProduct product_of(std::span<const StabTarget> targets) {
   PauliProduct out;

@@ -260,7 +260,6 @@ class TiffPlane {
       if (tile_width_ == 0 || tile_height_ == 0) fail("its tiles are empty");
       got = TIFFTileSize(t);
       wanted = packed(tile_width_) * tile_height_;
-      tiles_.resize(static_cast<std::size_t>((width_ + tile_width_ - 1) / tile_width_));
     } else {
       TIFFGetFieldDefaulted(t, TIFFTAG_ROWSPERSTRIP, &rows_per_strip_);
       if (rows_per_strip_ == 0) fail("its strips are empty");
@@ -268,7 +267,6 @@ class TiffPlane {
       got = TIFFScanlineSize(t);
       wanted = packed(width_);
       by_strips_ = compression_ == COMPRESSION_PACKBITS && wanted <= kMostStrip / rows_per_strip_;
-      held_.resize(is_packed() && !by_strips_ ? static_cast<std::size_t>(wanted) : 0);
     }
     if (got != wanted) {
       raster_input_error(path_,
@@ -276,6 +274,12 @@ class TiffPlane {
                          "convert it (gdal_translate IN OUT.tif)");
     }
     check_blocks(shape, wanted);
+    // memory that a file asks for, behind the checks of its blocks
+    if (tile_height_ > 0) {
+      tiles_.resize(static_cast<std::size_t>((width_ + tile_width_ - 1) / tile_width_));
+    } else if (is_packed() && !by_strips_) {
+      held_.resize(static_cast<std::size_t>(wanted));
+    }
   }
 
   // Every block must lie in the file, and hold enough for a tile, or for a row of a strip.
@@ -304,9 +308,13 @@ class TiffPlane {
     return TIFFGetStrileByteCount(tiff_.get(), block) == 0;
   }
   void fill(unsigned char* to, std::int64_t pixels) const {
-    for (std::int64_t k = 0; k < pixels * channels_; ++k)
-      std::memcpy(to + static_cast<std::size_t>(k) * absent_.size(), absent_.data(),
-                  absent_.size());
+    const auto all = static_cast<std::size_t>(pixels * channels_) * absent_.size();
+    std::size_t done = std::min(all, absent_.size());
+    std::memcpy(to, absent_.data(), done);
+    for (std::size_t more; done < all; done += more) {  // what is there, again
+      more = std::min(done, all - done);
+      std::memcpy(to + done, to, more);
+    }
   }
 
   // Samples that are no whole bytes lie bit after bit, the first in the highest ones.
