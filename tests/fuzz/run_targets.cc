@@ -1,9 +1,6 @@
 // Circuits made of the bytes: planned for several machines, lowered to tile programs and run by the
 // emulator, and run by the engines, each compared with the gates one by one.
-#include <cstdio>
-#include <cstdlib>
 #include "target.h"
-#include "tilewave/language/qasm2/qasm2.h"
 
 #include <cmath>
 #include <limits>
@@ -85,13 +82,6 @@ void plan(Bytes bytes) {
   options.effort = draw.byte() % 4 == 0 ? Effort::kRepeated : Effort::kOnce;
   const std::size_t cut_at = draw.byte();
   const circuit::Circuit c = draw_circuit(draw, n, 60);
-  if (getenv("FP")) {
-    std::printf("n %d tile %d row %d shard %d zeros %d restore %d effort %d gates %zu\n", n,
-                options.cost.tile_qubits, options.cost.row_bits, options.cost.shard_bits,
-                options.from_zeros, options.restore_layout, (int)options.effort, c.ops().size());
-    std::printf("%s\n", language::to_qasm2(c).c_str());
-    std::fflush(stdout);
-  }
   const Plan plan = statevec::make_plan(c, options);
   Amplitudes expected = zeros(n), physical = expected;
   statevec::testing::apply_circuit(expected, c);

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <random>
 
@@ -273,40 +272,6 @@ TEST(Planner, searched_plans_are_right) {
     PlanMemory memory;
     options.memory = &memory;
     for (int again = 0; again < 3; ++again) check(c, options, random, "searched");
-  });
-}
-
-// Four targets where a pass may bring in three wires or fewer: passes before bring in the others.
-TEST(Planner, gates_on_more_qubits_than_a_pass_may_bring_in) {
-  using circuit::GateId;
-  const auto targets = {std::array<circuit::Qubit, 4>{2, 5, 1, 0},
-                        {7, 4, 5, 2},
-                        {7, 1, 6, 2},
-                        {0, 6, 4, 5},
-                        {2, 5, 4, 1},
-                        {7, 4, 5, 2}};
-  static constexpr GateId kGates[] = {GateId::kRc3x, GateId::kRccx, GateId::kCx, GateId::kCz,
-                                      GateId::kRx,   GateId::kRzz,  GateId::kH,  GateId::kSwap};
-  std::mt19937_64 alone(1);
-  circuit::Circuit wide(8);
-  for (const auto& qubits : targets) wide.add_controlled_gate(GateId::kRc3x, {}, 0, qubits, {});
-  for (const int shard_bits : {0, 1, 2}) {
-    for (const int row : {2, 3, 4}) {
-      check(wide, testing::tile_options(5, row, shard_bits), alone, "four targets each");
-    }
-  }
-  for_each_seed(100, std::random_device{}(), [&](std::uint64_t, std::mt19937_64& random) {
-    const int n = 7 + static_cast<int>(random() % 3);
-    circuit::Circuit c(static_cast<std::uint32_t>(n));
-    testing::add_drawn_gates(c, 40, kGates, random);
-    PlanOptions options = testing::tile_options(5, 1 + static_cast<int>(random() % 4),
-                                                static_cast<int>(random() % 3));
-    options.cost.bandwidth = 1e5;
-    options.cost.search_from_qubits = 0;
-    options.effort = random() % 2 ? Effort::kRepeated : Effort::kOnce;
-    options.from_zeros = random() % 2;
-    options.restore_layout = random() % 3 == 0;
-    check(c, options, random, "gates on up to four qubits");
   });
 }
 

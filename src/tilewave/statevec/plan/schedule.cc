@@ -122,21 +122,6 @@ struct Growth {
     return gain;
   }
 
-  // Where nothing fits that can run: the next action has more wires than a pass may bring in. As many
-  // of them as there is room for, those that are active already first; a later pass brings in the
-  // rest.
-  std::uint64_t approach(std::uint64_t set) const {
-    const std::uint64_t targets = needs[remaining[0]].x & all;
-    for (std::uint64_t pool : {targets & previous, targets}) {
-      for_each_bit(pool & ~set, [&](int w) {
-        if (fits(set | bit(w))) set |= bit(w);
-      });
-    }
-    TW_CHECK(std::popcount(set & targets) > std::popcount(previous & targets),
-             "a pass of the plan runs nothing");
-    return set;
-  }
-
   // Fills up: what is on the row stays there if it can, then wires of the pass before (no move
   // needed), then those near, then any.
   std::uint64_t pad(std::uint64_t set) const {
@@ -210,13 +195,6 @@ std::vector<WirePass> schedule(const std::vector<Need>& needs, const ScheduleOpt
   constexpr long kManyMovers = 40;
   const int num_threads = movers > kManyMovers ? std::min(8, omp_get_max_threads()) : 1;
   std::vector<std::shared_ptr<Node>> beam = {root};
-  const auto start_after = [&](const Node& node) {
-    return options.fixed | (node.parent ? 0 : options.first_row);
-  };
-  const auto growth_after = [&](const Node& node) {
-    return Growth{needs,         node.remaining, all, node.pass.active,
-                  node.pass.row, options.tile,   row, options.near};
-  };
   while (true) {
     check_interrupt();
     // Starts of every node: nothing, then the targets of the first actions that wait for nothing
@@ -227,10 +205,11 @@ std::vector<WirePass> schedule(const std::vector<Need>& needs, const ScheduleOpt
     };
     std::vector<Task> tasks;
     for (const auto& node : beam) {
-      const std::uint64_t start = start_after(*node);
+      const std::uint64_t start = options.fixed | (node->parent ? 0 : options.first_row);
       tasks.push_back({&node, start});
       if (width == 1) continue;
-      const Growth growth = growth_after(*node);
+      const Growth growth{needs,          node->remaining, all, node->pass.active,
+                          node->pass.row, options.tile,    row, options.near};
       std::uint64_t seen = 0, changed = 0, read = 0;
       std::size_t starts = 0;
       for (std::size_t k = 0; k < std::min(node->remaining.size(), kWindow) && starts < 2 * width;
@@ -251,7 +230,8 @@ std::vector<WirePass> schedule(const std::vector<Need>& needs, const ScheduleOpt
 #pragma omp parallel for schedule(dynamic) num_threads(num_threads) if (tasks.size() > 1)
     for (std::size_t t = 0; t < tasks.size(); ++t) {
       const Node& node = **tasks[t].node;
-      const Growth growth = growth_after(node);
+      const Growth growth{needs,         node.remaining, all, node.pass.active,
+                          node.pass.row, options.tile,   row, options.near};
       tasks[t].set = growth.pad(growth.grow(tasks[t].set));
     }
     std::vector<Task> chosen;
@@ -276,12 +256,7 @@ std::vector<WirePass> schedule(const std::vector<Need>& needs, const ScheduleOpt
       next[t] = std::move(child);
     }
     for (const auto& child : next) {
-      if (child->pass.actions.empty()) {
-        const Node& node = *child->parent;
-        const Growth growth = growth_after(node);
-        child->pass.active = growth.pad(growth.approach(start_after(node)));
-        child->pass.row = choose_row(child->pass.active, node.pass.active, node.pass.row, row);
-      }
+      TW_CHECK(!child->pass.actions.empty(), "a pass of the plan runs nothing");
       if (child->remaining.empty()) return trace(child);
     }
     std::stable_sort(next.begin(), next.end(), [](const auto& a, const auto& b) {

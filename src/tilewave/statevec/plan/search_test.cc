@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 #include <omp.h>
 
-#include <algorithm>
 #include <bit>
 #include <random>
 
@@ -124,43 +123,6 @@ TEST(Search, schedules_of_random_actions_are_valid_and_no_longer) {
     shorter += found.size() < greedy.size();
   }
   EXPECT_GT(shorter, 10);
-}
-
-TEST(Search, passes_bring_in_an_action_wider_than_one_may) {
-  const std::uint64_t seed = std::random_device{}();
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  std::mt19937_64 random(seed);
-  const auto without_actions = [](const WirePass& pass) { return pass.actions.empty(); };
-  // a pass may bring in a single wire: three of the four one by one, then the last to run it
-  const std::vector<Need> alone = {{.x = 0b1111000000}};
-  const auto passes = schedule(alone, options_of(12, 6, 5, 0));
-  check(alone, options_of(12, 6, 5, 0), passes);
-  EXPECT_EQ(passes.size(), 4u);
-  int num_brought = 0;
-  for (int trial = 0; trial < 200; ++trial) {
-    const int tile = 4 + static_cast<int>(random() % 3);
-    const int row = tile - 1 - static_cast<int>(random() % 3);
-    ScheduleOptions options =
-        options_of(tile + 2 + static_cast<int>(random() % 5), tile, row, 8000);
-    options.beam = 1 + random() % 4;
-    if (random() % 4 == 0) options.near = random();
-    const std::uint64_t wires = low_mask(options.num_wires);
-    auto needs = random_needs(random, wires, random() % 30);
-    for (int k = 0; k < 6; ++k) {
-      Need wide{.weight = 8};
-      while (std::popcount(wide.x) < 4) {
-        wide.x |= bit(static_cast<int>(random() % static_cast<unsigned>(options.num_wires)));
-      }
-      needs.insert(needs.begin() + static_cast<std::ptrdiff_t>(random() % (needs.size() + 1)),
-                   wide);
-    }
-    const auto greedy = schedule(needs, options);
-    check(needs, options, greedy);
-    check(needs, options, fewer_passes(needs, options, greedy).passes);
-    if (::testing::Test::HasFatalFailure()) return;
-    num_brought += std::any_of(greedy.begin(), greedy.end(), without_actions);
-  }
-  EXPECT_GT(num_brought, 10);
 }
 
 // The schedule of a family of circuits, given plenty of steps.
