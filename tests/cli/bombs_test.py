@@ -30,8 +30,8 @@ def png(width, height, data, lace=0, before=b""):
             + chunk(b"IDAT", zlib.compress(data)) + chunk(b"IEND", b""))
 
 
-def tiff(width, height, compression, tiled):
-    tags = [(256, 4, width), (257, 4, height), (258, 3, 8), (259, 3, compression), (262, 3, 1), (277, 3, 1)]
+def tiff(width, height, compression, tiled, bits=8):
+    tags = [(256, 4, width), (257, 4, height), (258, 3, bits), (259, 3, compression), (262, 3, 1), (277, 3, 1)]
     tags += [(322, 4, width), (323, 4, height), (324, 4, 8), (325, 4, 10)] if tiled else [(273, 4, 8), (278, 4, height), (279, 4, 10)]
     return (struct.pack("<2sHI", b"II", 42, 24) + bytes(16) + struct.pack("<H", len(tags))
             + b"".join(struct.pack("<HHII", tag, kind, 1, value) for tag, kind, value in tags) + bytes(4))
@@ -95,7 +95,8 @@ BOMBS = [  # what, words, content, exit code, words of the message
     # images and arrays whose size is not the file's
     *[(f"a TIFF file, compression {how}, {'tiles' if tiled else 'strips'}", [*MAP, "FILE.tif"], tiff(2_000_000_000, 2_000_000_000, how, tiled), INPUT,
        "truncated or damaged") for how in (1, 5, 8, 7, 32773, 34925, 50000) for tiled in (False, True)],
-    ("a wide TIFF file", [*MAP, "FILE.tif"], tiff(2_000_000_000, 1, 1, False), INPUT, "truncated or damaged"),
+    *[(f"a wide TIFF file of {bits} bits, compression {how}", [*MAP, "FILE.tif"], tiff(2_000_000_000, 1, how, tiled, bits), INPUT, "truncated or damaged")
+      for bits, how, tiled in ((8, 1, False), (12, 1, False), (12, 8, False), (12, 1, True))],
     *[(f"a PNG file, interlaced {lace}", [*MAP, "FILE.png"], png(30000, 30000, bytes(1000), lace), INPUT, "cannot come from") for lace in (0, 1)],
     ("a PNG file without data", [*MAP, "FILE.png"], png(0x7fffffff, 0x7fffffff, b""), INPUT, "cannot read the raster"),
     ("an array", [*MAP, "FILE.npy"], npy_bytes((1 << 40, 1 << 20), "|u1", b""), INPUT, "truncated"),

@@ -480,8 +480,15 @@ TEST(Dialects, texts) {
   EXPECT_EQ(
       written("RL 0\nM 0\nCX(0.1, 0.2, 0.3, 0.4) 0 1 rec[-1] 1\nCZ sweep[5] rec[-1]\n", "stim"),
       "M 0\nCX 0 1 rec[-1] 1\nCZ sweep[5] rec[-1]\n");
-  // Rotations of no products, which have no line there, do not keep their neighbours apart.
-  EXPECT_EQ(written("T 0\nR_PAULI(0.3)\nT 1\nR_XX(0.3)\nT 2\n", "tsim"), "S[T] 0 1 2\n");
+  // Words of no products are written, where there is a line for each product as well.
+  const std::string none = "T 0\nR_PAULI(0.3)\nT 1\nR_XX(0.3)\nT 2\n";
+  for (const char* dialect : {"tsim", "symft"}) {
+    const std::string text = written(none, dialect);
+    EXPECT_EQ(written(text, dialect), text) << dialect;
+  }
+  EXPECT_EQ(written(none, "symft"), none);
+  EXPECT_EQ(written(none, "tsim"),
+            "S[T] 0\nSPP[R_PAULI(theta=0.3*pi)]\nS[T] 1\nSPP[R_PAULI(theta=0.3*pi)]\nS[T] 2\n");
   // What is leaked behind a loop is not leaked in it.
   EXPECT_EQ(
       written("REPEAT 2 {\n    CX 0 1\n    REPEAT 3 {\n        CX 1 2\n        LEAKAGE(0.1) 2\n"

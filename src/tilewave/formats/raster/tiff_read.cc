@@ -44,7 +44,10 @@ class TiffReader final : public RasterReader {
   void read_rows(void* to, std::int64_t rows) override {
     auto* out = static_cast<unsigned char*>(to);
     const auto width = static_cast<std::size_t>(info_.width);
-    if (mask_) valid_.assign(width * static_cast<std::size_t>(rows), 1);
+    if (mask_) {
+      valid_.assign(width * static_cast<std::size_t>(rows), 1);
+      mask_row_.resize(width * sample_bytes(mask_type_));
+    }
     for (std::int64_t y = 0; y < rows; ++y, out += info_.row_bytes()) {
       rows_->read_row(out);
       if (!mask_) continue;
@@ -83,7 +86,6 @@ class TiffReader final : public RasterReader {
         continue;
       mask_ = std::make_unique<TiffRows>(path_, TIFFCurrentDirectory(tiff), shape, std::nullopt);
       mask_type_ = tiff_sample_type(path_, shape.bits, shape.format);
-      mask_row_.resize(shape.width * sample_bytes(mask_type_));
       info_.masked = true;
     }
   }

@@ -186,6 +186,8 @@ class TiffPlane {
       if (by_strips_ && !is_strip_absent_) read_strip(row);
     }
     if (is_strip_absent_) return fill(to, width_);
+    // taken where a block has pixels: a file may claim any width
+    if (is_packed() && !by_strips_) held_.resize(static_cast<std::size_t>(packed(width_)));
     const unsigned char* stored = is_packed() ? held_.data() : to;
     if (by_strips_) {
       stored = strip_.data() + in_strip * packed(width_);
@@ -259,7 +261,8 @@ class TiffPlane {
       TIFFGetField(t, TIFFTAG_TILELENGTH, &tile_height_);
       if (tile_width_ == 0 || tile_height_ == 0) fail("its tiles are empty");
       got = TIFFTileSize(t);
-      wanted = packed(tile_width_) * tile_height_;
+      if (__builtin_mul_overflow(packed(tile_width_), std::int64_t{tile_height_}, &wanted))
+        wanted = -1;  // no size
     } else {
       TIFFGetFieldDefaulted(t, TIFFTAG_ROWSPERSTRIP, &rows_per_strip_);
       if (rows_per_strip_ == 0) fail("its strips are empty");
@@ -274,12 +277,6 @@ class TiffPlane {
                          "convert it (gdal_translate IN OUT.tif)");
     }
     check_blocks(shape, wanted);
-    // memory that a file asks for, behind the checks of its blocks
-    if (tile_height_ > 0) {
-      tiles_.resize(static_cast<std::size_t>((width_ + tile_width_ - 1) / tile_width_));
-    } else if (is_packed() && !by_strips_) {
-      held_.resize(static_cast<std::size_t>(wanted));
-    }
   }
 
   // Every block must lie in the file, and hold enough for a tile, or for a row of a strip.
@@ -357,6 +354,7 @@ class TiffPlane {
 
   // The tiles of a row; absent ones stay empty.
   void read_tiles(std::uint32_t row) {
+    tiles_.resize(static_cast<std::size_t>((width_ + tile_width_ - 1) / tile_width_));
     for (std::size_t k = 0; k < tiles_.size(); ++k) {
       const auto x = static_cast<std::uint32_t>(k) * tile_width_;
       if (is_absent(TIFFComputeTile(tiff_.get(), x, row, 0, sample_))) {

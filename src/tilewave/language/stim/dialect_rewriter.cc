@@ -179,10 +179,6 @@ void DialectRewriter::write(StabKind kind, GateId gate, Targets targets, Args ar
       (kind != K::kDetector && kind != K::kTick && kind != K::kObservableInclude &&
        kind != K::kShiftCoords && kind != K::kCorrelatedError && kind != K::kElseCorrelatedError);
   if (targets.empty() && acts_on_targets && !to_.empty) return;
-  // Tsim has a line for each product: none for none, which must not keep its neighbours apart.
-  const bool is_line_each =
-      kind == K::kRotPauli || kind == K::kRotXX || kind == K::kRotYY || kind == K::kRotZZ;
-  if (targets.empty() && is_line_each && to_.dialect == Dialect::kTsim) return;
   out_->append(kind, gate, targets, args, tag_beside(kind, gate), op_->line);
 }
 

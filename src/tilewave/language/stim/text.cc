@@ -220,6 +220,7 @@ class Printer {
 
   template <class F>
   void for_each_line(StabKind kind, std::span<const StabTarget> targets, F f) const {
+    if (targets.empty()) return f(targets);  // a line all the same: it keeps its neighbours apart
     const bool is_pair =
         kind == StabKind::kRotXX || kind == StabKind::kRotYY || kind == StabKind::kRotZZ;
     if (spelling_ == StimSpelling::kTags && is_pair) {

@@ -256,7 +256,12 @@ std::vector<WirePass> schedule(const std::vector<Need>& needs, const ScheduleOpt
       next[t] = std::move(child);
     }
     for (const auto& child : next) {
-      TW_CHECK(!child->pass.actions.empty(), "a pass of the plan runs nothing");
+      if (child->pass.actions.empty()) {
+        const Remaining& left = child->remaining;
+        fail(ExitCode::kUsage, "a gate changes ", std::popcount(needs[left[0]].x),
+             " qubits, and a pass over tiles of ", options.tile, " qubits with rows of ", row,
+             " brings in at most ", options.tile - row, ": describe a machine with larger tiles");
+      }
       if (child->remaining.empty()) return trace(child);
     }
     std::stable_sort(next.begin(), next.end(), [](const auto& a, const auto& b) {

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "tilewave/base/bits.h"
+#include "tilewave/base/thrown_test.h"
 #include "tilewave/circuit/families.h"
 #include "tilewave/statevec/plan/lower.h"
 
@@ -123,6 +124,16 @@ TEST(Search, schedules_of_random_actions_are_valid_and_no_longer) {
     shorter += found.size() < greedy.size();
   }
   EXPECT_GT(shorter, 10);
+}
+
+TEST(Search, an_action_wider_than_a_pass_may_bring_in_is_the_machine_s_error) {
+  const std::vector<Need> wide = {{.x = 0b1111000000}};
+  EXPECT_EQ(schedule(wide, options_of(12, 7, 3, 0)).size(), 1u);
+  expect_error(
+      [&] { schedule(wide, options_of(12, 6, 3, 0)); },
+      "a gate changes 4 qubits, and a pass over tiles of 6 qubits with rows of 3 brings in "
+      "at most 3",
+      ExitCode::kUsage);
 }
 
 // The schedule of a family of circuits, given plenty of steps.
