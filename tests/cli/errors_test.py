@@ -2,7 +2,6 @@
 """Every kind of malformed input: one clear line, the right exit code, no crash."""
 import json
 import os
-import resource
 import subprocess
 import tempfile
 from pathlib import Path
@@ -105,27 +104,27 @@ for value in ("-1", "x", "1.5", "1e40", "99999999999999999999"):
 c.check(tilewave("sample", *STIM, "--shots", "1e2").out == 100 * "\n", "a power of ten")
 
 # shots of no bits: how many there are is all they say, and Stim 1.16 writes the same
-EMPTY = Path(tempfile.mkdtemp())
-(EMPTY / "m.stim").write_text("M 0\n")
-(EMPTY / "none.stim").write_text("TICK\n")
-(EMPTY / "none.dem").write_text("")
+NO_BITS = Path(tempfile.mkdtemp())
+(NO_BITS / "m.stim").write_text("M 0\n")
+(NO_BITS / "none.stim").write_text("TICK\n")
+(NO_BITS / "none.dem").write_text("")
 THREE = {"01": "\n\n\n", "hits": "\n\n\n", "dets": "shot\nshot\nshot\n", "r8": "\0\0\0", "b8": ""}
 for form, text in THREE.items():
-    (EMPTY / form).write_text(text)
-    for bits in (("--circuit", EMPTY / "m.stim", "--types", "D"), ("--circuit", EMPTY / "m.stim", "--types", "DL"),
-                 ("--circuit", EMPTY / "none.stim", "--types", "M"), ("--dem", EMPTY / "none.dem"), ("--num_detectors", "0"),
+    (NO_BITS / form).write_text(text)
+    for bits in (("--circuit", NO_BITS / "m.stim", "--types", "D"), ("--circuit", NO_BITS / "m.stim", "--types", "DL"),
+                 ("--circuit", NO_BITS / "none.stim", "--types", "M"), ("--dem", NO_BITS / "none.dem"), ("--num_detectors", "0"),
                  ("--num_measurements", "0"), ("--num_observables", "0"), ("--bits_per_shot", "0")):
         if form != "b8":
             for to, wanted in THREE.items():
                 if bits[0] == "--bits_per_shot" and to == "dets":
                     continue
-                done = tilewave("convert", "--in", EMPTY / form, "--in_format", form, "--out_format", to, *bits)
+                done = tilewave("convert", "--in", NO_BITS / form, "--in_format", form, "--out_format", to, *bits)
                 c.check(done.out == wanted and done.code == 0, f"shots of no bits, {form} to {to}, {bits}: {done.out!r} {done.err}")
         else:
-            fails(USAGE, "shots of no bits take no bytes in b8 and ptb64", "convert", "--in", EMPTY / form, "--in_format", form, *bits)
-fails(INPUT, "line is longer than 0 characters", "convert", "--in", EMPTY / "dets", "--num_detectors", "0")
-fails(USAGE, "64 shots at a time", "convert", "--in", EMPTY / "01", "--num_detectors", "0", "--out_format", "ptb64")
-fails(USAGE, "the bits of a shot are not known", "convert", "--in", EMPTY / "01")
+            fails(USAGE, "shots of no bits take no bytes in b8 and ptb64", "convert", "--in", NO_BITS / form, "--in_format", form, *bits)
+fails(INPUT, "line is longer than 0 characters", "convert", "--in", NO_BITS / "dets", "--num_detectors", "0")
+fails(USAGE, "64 shots at a time", "convert", "--in", NO_BITS / "01", "--num_detectors", "0", "--out_format", "ptb64")
+fails(USAGE, "the bits of a shot are not known", "convert", "--in", NO_BITS / "01")
 
 # gates beyond Clifford, and post-selection
 MAGIC = Path(tempfile.mkdtemp(), "magic.stim")
@@ -266,13 +265,11 @@ for n in (200, 384, 1000, 100000):
     fails(RESOURCES, "needs more than 1000000 PiB", "run", "FILE", text=HEAD + f"qreg q[{n}];\ncswap q[0],q[1],q[2];\nrx(0.1) q;\n")
 limit = 0.05 * PATIENCE
 times = []
-while len(times) < 20 and min(times, default=limit) >= limit:  # of the processors: others may be using the machine
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+while len(times) < 20 and min(times, default=limit) >= limit:  # others may be using the machine
     done = fails(RESOURCES, "16.0 TiB", "run", "FILE", text=HEAD + "qreg q[40];\nh q;\ncswap q[0],q[1],q[2];\n")
     c.check("available" in done.err and "--precision single" in done.err and "machine" in done.err,
             f"three ways out: {done.err!r}")
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    times.append(done.seconds)
 c.check(min(times) < limit, f"refused in {min(times) * 1e3:.0f} ms, expected less than {limit * 1e3:.0f}")
 
 c.finish()
