@@ -329,7 +329,7 @@ def test_stim_circuits_as_states():
 
 @pytest.mark.parametrize("listed", [np.array, lambda q: np.array(q, np.uint8), lambda q: np.repeat(q, 2)[::2], tuple],
                          ids=["int64", "uint8", "strided", "tuple"])
-def test_lists_of_qubits_are_arrays_too(listed):
+def test_lists_of_qubits_are_arrays_too(listed, tmp_path):
     def built(of):
         swap = np.eye(4)[[0, 2, 1, 3]]
         return (tw.Circuit(4).gate("cry", of([0, 2]), [0.7], of([1, 3])).unitary(swap, of([3, 1]), of([2]))
@@ -342,6 +342,8 @@ def test_lists_of_qubits_are_arrays_too(listed):
         assert np.array_equal(tw.probabilities(circuit, listed(qubits)), expected)
         assert np.array_equal(tw.State(circuit).probabilities(listed(qubits)), expected)
         assert np.allclose(tw.run(circuit, 9, probabilities=listed(qubits)).joint_probabilities, expected, atol=1e-14)
+    report = tw.report(circuit, tmp_path / "report.html", 9, probabilities=listed([2, 0]))
+    assert np.allclose(report.joint_probabilities, tw.probabilities(circuit, [2, 0]), atol=1e-14)
     function = circuit.compile("ZIII")
     assert np.array_equal(function.probabilities([], listed([2, 0])), function.probabilities([], [2, 0]))
 

@@ -34,6 +34,8 @@ def test_outputs_in_documents():
     done = subprocess.run([sys.executable, ROOT / "scripts/print_docs.py", "--python", sys.executable, "--check"],
                           capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+    if "is not run" in done.stdout + done.stderr:  # for want of a package: it says which
+        pytest.skip(done.stdout + done.stderr)
 
 
 @pytest.mark.parametrize("part, module", [("pennylane", "pennylane"), ("cirq", "cirq"), ("braket", "braket.default_simulator")])

@@ -125,7 +125,7 @@ class Rows:
         """Rows that follow act where the classical bits have one of these patterns, each given once: False where there is none,
         so that they never act; a condition that all patterns meet is none."""
         always = len(patterns) == 1 << len(bits)
-        self.condition = None if always else (tuple(bits), tuple(tuple(pattern) for pattern in patterns))
+        self.condition = None if always or not patterns else (tuple(bits), tuple(tuple(pattern) for pattern in patterns))
         return bool(patterns)
 
     def key(self) -> Any:

@@ -29,7 +29,7 @@ def report(circuit: AnyCircuit, path: Path, shots: int = 1024, *, seed: Seed = N
     if probabilities is None:
         probabilities = len(terms[0]) > 0 or _core._run(*asked, None, terms, False, False, False, True, core,
                                                         engine).engine != "stabilizer"
-    chosen = [] if probabilities is True else None if probabilities is False else list(probabilities)
+    chosen = [] if probabilities is True else None if probabilities is False else [int(q) for q in probabilities]
     result = _core._run(*asked, chosen, terms, False, True, True, False, core, engine)
     data = as_dict(result, title=title)
     data["seed"] = str(result.seed)  # a script's numbers have 53 bits

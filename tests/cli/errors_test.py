@@ -116,8 +116,6 @@ for form, text in THREE.items():
                  ("--num_measurements", "0"), ("--num_observables", "0"), ("--bits_per_shot", "0")):
         if form != "b8":
             for to, wanted in THREE.items():
-                if bits[0] == "--bits_per_shot" and to == "dets":
-                    continue
                 done = tilewave("convert", "--in", NO_BITS / form, "--in_format", form, "--out_format", to, *bits)
                 c.check(done.out == wanted and done.code == 0, f"shots of no bits, {form} to {to}, {bits}: {done.out!r} {done.err}")
         else:

@@ -77,14 +77,14 @@ with tempfile.TemporaryDirectory() as folder:
     check([d[0] for d in done] == [0, 0], f"one noise model in two files: {done}")
     # basis states: files that differ in a few bytes in their middle
     starts = []
-    for x in (3 << 15, 3 << 15 | 1):
-        numbers = bytearray(16 << 17)
+    for x in (1 << 17, 1 << 17 | 1):
+        numbers = bytearray(16 << 18)
         numbers[16 * x:16 * x + 8] = struct.pack("<d", 1)
         starts.append(Path(folder) / f"basis{x & 1}.npy")
-        head = "{'descr': '<c16', 'fortran_order': False, 'shape': (131072,)}".ljust(117) + "\n"
+        head = "{'descr': '<c16', 'fortran_order': False, 'shape': (262144,)}".ljust(117) + "\n"
         starts[-1].write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + numbers)
     wide = Path(folder) / "wide.qasm"
-    wide.write_text(HEAD + "qreg q[17];\nh q;\n")
+    wide.write_text(HEAD + "qreg q[18];\nh q;\n")
     root = f"127.0.0.1:{free_port()}"
     expect([*start_by_variables(2, "run", wide, "--shots", 9, "--initial-state", starts[0], root=root, only=[0]),
             *start_by_variables(2, "run", wide, "--shots", 9, "--initial-state", starts[1], root=root, only=[1])], 2,

@@ -69,16 +69,6 @@ class Enumerator {
     }
     branches_ = std::move(done);
   }
-  /// The probability of these records.
-  static double probability_of(const StabilizerCircuit& c, const std::string& records) {
-    Enumerator e(static_cast<std::uint32_t>(std::max<std::uint64_t>(1, c.counts().qubits)));
-    e.only_ = &records;
-    e.start(0);
-    e.block(c);
-    double sum = 0;
-    for (const Branch& b : e.branches_) sum += b.probability;
-    return sum;
-  }
   /// Of a circuit without noise: the records of the shot in which every measurement and reset has the
   /// outcome that is more likely after those before it, or 0 where both are as likely.
   static std::string likeliest_records(const StabilizerCircuit& c) {
@@ -185,7 +175,6 @@ class Enumerator {
         return;
       }
       Branch next = make();
-      if (all_.only_ && !all_.only_->starts_with(next.records)) return;
       next.probability = probability;
       next.shots = shots;
       out_.push_back(std::move(next));
@@ -544,7 +533,7 @@ class Enumerator {
       }
     };
     if (circuit::is_leakage(op.kind)) {
-      if (draws_ || only_) throw Error(ExitCode::kUsage, "leakage is enumerated, not drawn");
+      if (draws_) throw Error(ExitCode::kUsage, "leakage is enumerated, not drawn");
       return leakage(op, targets, args);
     }
     switch (op.kind) {
@@ -776,8 +765,7 @@ class Enumerator {
   bool gates_scramble_;
   std::uint32_t num_qubits_;
   bool draws_ = false;
-  const std::string* only_ = nullptr;  // records that are followed
-  bool likeliest_ = false;             // one branch is followed, that of the more likely outcomes
+  bool likeliest_ = false;  // one branch is followed, that of the more likely outcomes
   std::mt19937_64 random_;
   std::vector<Branch> branches_;
 };

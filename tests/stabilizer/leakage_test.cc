@@ -210,7 +210,6 @@ TEST(Leakage, heralds_are_records_of_detectors) {
   expect_drawn_from(exact, count(converted, 4), text);
 }
 
-// A hundred qubits, loops, all kinds of operations: the bytes do not depend on threads or batches.
 TEST(Leakage, that_of_no_qubit_changes_no_gate) {
   const StabProgram program = lower_text("LEAKAGE(0.1)\nH 0\nCX 0 1\nM 0 1\n");
   EXPECT_FALSE(program.has_leakage);
@@ -218,6 +217,7 @@ TEST(Leakage, that_of_no_qubit_changes_no_gate) {
   EXPECT_TRUE(lower_text("LEAKAGE(0.1) 0\nCX 0 1\n").has_leakage);
 }
 
+// A hundred qubits, loops, all kinds of operations: the bytes do not depend on threads or batches.
 TEST(Leakage, shots_of_a_seed_do_not_depend_on_threads) {
   std::string qubits, pairs;
   for (int q = 0; q < 100; ++q) qubits += " " + std::to_string(q);

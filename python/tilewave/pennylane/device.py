@@ -347,7 +347,6 @@ class _Run:
                 bits = tuple(self.clbits[m] for m in op.meas_val.measurements)
                 patterns = [branch for branch, value in op.meas_val.items() if value]
                 if not rows.act_on(bits, patterns):
-                    rows.condition = None
                     at += self._take_numbers(op)
                     continue
                 op = op.base

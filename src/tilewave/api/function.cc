@@ -71,7 +71,7 @@ parametric::SplitFunction make_function(const Circuit& circuit,
       options.ranks == Sharing::kState ? parametric::Shared::kState : parametric::Shared::kSets;
   const std::vector<int> devices =
       parametric::devices_for(device, circuit.num_qubits(), options.precision, ranks.get(),
-                              ranks && shared == parametric::Shared::kState);
+                              shared == parametric::Shared::kState);
   return {Access::inside(circuit), sums, inside, devices, std::move(ranks), shared};
 }
 

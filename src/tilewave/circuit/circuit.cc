@@ -342,7 +342,7 @@ Op& Circuit::add_assign(Assignment assignment) {
   if (assignment.size > 64 || std::uint64_t{assignment.first} + assignment.size > num_clbits_) {
     fail(ExitCode::kInput, "an assignment writes 1 to 64 classical bits that exist");
   }
-  TW_CHECK(!assignment.value.empty(), "an assignment without a value");
+  if (assignment.value.empty()) fail(ExitCode::kInput, "an assignment has no value");
   check_reads(assignment.value);
   Op op;
   op.kind = OpKind::kAssign;

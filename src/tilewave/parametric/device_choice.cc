@@ -19,6 +19,7 @@ constexpr std::uint64_t kBesideTileBytes = std::uint64_t{18} << 10;
 
 std::vector<int> devices_for(const DeviceSet& devices, std::uint32_t num_qubits,
                              Precision precision, const runtime::Ranks* ranks, bool share_state) {
+  share_state = share_state && ranks;
   const auto own = [&](const auto& present) {
     return ranks ? static_cast<std::size_t>(ranks->rank_on_host()) % present.size() : 0;
   };

@@ -15,7 +15,6 @@ namespace tilewave::parametric {
 /// states that are in each one's memory. Plain "cuda" among `ranks` (null: none): the device
 /// of this process's number on its host. Throws Error(kUsage) for CPU and devices together.
 std::vector<int> devices_for(const DeviceSet& devices, std::uint32_t num_qubits,
-                             Precision precision, const runtime::Ranks* ranks,
-                             bool share_state = false);
+                             Precision precision, const runtime::Ranks* ranks, bool share_state);
 
 }  // namespace tilewave::parametric

@@ -46,7 +46,7 @@ Function* make_function(const PyCircuit& circuit, const Terms& terms,
       ranks_share == "state" ? parametric::Shared::kState : parametric::Shared::kSets;
   const std::vector<int> places =
       parametric::devices_for(devices, shared->num_qubits(), options.precision, ranks.get(),
-                              ranks && share == parametric::Shared::kState);
+                              share == parametric::Shared::kState);
   return new Function(*shared, observables, options, places, std::move(ranks), share);
 }
 

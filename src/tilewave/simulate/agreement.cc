@@ -64,7 +64,8 @@ Words words_of(const circuit::Circuit& circuit, const Options& options) {
   machine.add(static_cast<std::uint64_t>(options.engine));
   // ranks that plan with another effort may exchange other qubits
   machine.add(static_cast<std::uint64_t>(options.effort));
-  machine.add(std::uint64_t{options.writes_state} << 4 |  // in the last run of several
+  // the last of several runs writes the state: ranks of another number of runs part there
+  machine.add(std::uint64_t{options.writes_state} << 4 |
               std::uint64_t{!options.topology_path.empty()} << 3 |
               std::uint64_t{options.checkpoint.folder == options.checkpoint.resume} << 2 |
               std::uint64_t{!options.checkpoint.folder.empty()} << 1 |
