@@ -103,6 +103,9 @@ def chain(ranks, folder):
     processes = start_ranks(ranks, *words, "--checkpoint", begin, "--checkpoint-every", "10h", "--state", states[0])
     while not (begin / "checkpoint").exists() and processes[0].poll() is None:
         time.sleep(0.01)
+    if not (begin / "checkpoint").exists():
+        check(False, f"{ranks} ranks, before the first checkpoint: {[finish(p) for p in processes]}")
+        return
     kill(processes)  # the first checkpoint holds the plan: both runs start from it
     shutil.copytree(begin, going)
     elsewhere = ["--device", flags.beside] if flags.beside else []

@@ -22,7 +22,7 @@ bool is_below_one(std::string_view text) {
   if (at < text.size() &&
       std::from_chars(text.data() + at, text.data() + text.size(), exponent).ec != std::errc{})
     return text[at] == '-';  // far out of range
-  return power + exponent < 0;
+  return exponent < -power;  // the sum may be out of range
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
+#include "tilewave/statevec/plan/beam_steps.h"
 #include "tilewave/statevec/plan/remaining.h"
 
 namespace tilewave::statevec::detail {
@@ -134,18 +135,12 @@ struct Growth {
   }
 };
 
+// Of the beam.
 struct Node {
-  std::shared_ptr<Node> parent;
-  WirePass pass;
+  std::size_t number;  // of its pass; of the one before until it is in the beam
+  WirePass pass;       // in the beam without its actions
   Remaining remaining;
 };
-
-std::vector<WirePass> trace(std::shared_ptr<Node> node) {
-  std::vector<WirePass> passes;
-  for (; node->parent; node = node->parent) passes.push_back(std::move(node->pass));
-  std::reverse(passes.begin(), passes.end());
-  return passes;
-}
 
 }  // namespace
 
@@ -181,8 +176,10 @@ std::vector<Need> needs_of(const Lowered& lowered) {
 
 std::vector<WirePass> schedule(const std::vector<Need>& needs, const ScheduleOptions& options) {
   if (needs.empty()) return {};
-  auto root = std::make_shared<Node>(Node{nullptr, {}, Remaining(needs)});
-  root->pass.active = root->pass.row = options.first_row;
+  BeamSteps<WirePass> steps;
+  std::vector<Node> beam;
+  beam.push_back(
+      {BeamSteps<WirePass>::kStart, {options.first_row, options.first_row, {}}, Remaining(needs)});
 
   const int row = std::popcount(options.first_row);
   // the beam is as wide as planning stays a few milliseconds
@@ -194,27 +191,26 @@ std::vector<WirePass> schedule(const std::vector<Need>& needs, const ScheduleOpt
   const auto movers = std::count_if(needs.begin(), needs.end(), [](const Need& a) { return a.x; });
   constexpr long kManyMovers = 40;
   const int num_threads = movers > kManyMovers ? std::min(8, omp_get_max_threads()) : 1;
-  std::vector<std::shared_ptr<Node>> beam = {root};
-  while (true) {
+  for (bool is_first = true;; is_first = false) {
     check_interrupt();
     // Starts of every node: nothing, then the targets of the first actions that wait for nothing
     // but their targets. Growing a set is the work of planning: sets grow side by side.
     struct Task {
-      const std::shared_ptr<Node>* node;
+      const Node* node;
       std::uint64_t set;
     };
     std::vector<Task> tasks;
-    for (const auto& node : beam) {
-      const std::uint64_t start = options.fixed | (node->parent ? 0 : options.first_row);
+    for (const Node& node : beam) {
+      const std::uint64_t start = options.fixed | (is_first ? options.first_row : 0);
       tasks.push_back({&node, start});
       if (width == 1) continue;
-      const Growth growth{needs,          node->remaining, all, node->pass.active,
-                          node->pass.row, options.tile,    row, options.near};
+      const Growth growth{needs,         node.remaining, all, node.pass.active,
+                          node.pass.row, options.tile,   row, options.near};
       std::uint64_t seen = 0, changed = 0, read = 0;
       std::size_t starts = 0;
-      for (std::size_t k = 0; k < std::min(node->remaining.size(), kWindow) && starts < 2 * width;
+      for (std::size_t k = 0; k < std::min(node.remaining.size(), kWindow) && starts < 2 * width;
            ++k) {
-        const Need& a = needs[node->remaining[k]];
+        const Need& a = needs[node.remaining[k]];
         const bool free = !(a.x & (changed | read)) && !(a.z & changed);
         if (free && (a.x & ~(seen | start))) {
           seen |= a.x;
@@ -229,7 +225,7 @@ std::vector<WirePass> schedule(const std::vector<Need>& needs, const ScheduleOpt
     }
 #pragma omp parallel for schedule(dynamic) num_threads(num_threads) if (tasks.size() > 1)
     for (std::size_t t = 0; t < tasks.size(); ++t) {
-      const Node& node = **tasks[t].node;
+      const Node& node = *tasks[t].node;
       const Growth growth{needs,         node.remaining, all, node.pass.active,
                           node.pass.row, options.tile,   row, options.near};
       tasks[t].set = growth.pad(growth.grow(tasks[t].set));
@@ -246,13 +242,13 @@ std::vector<WirePass> schedule(const std::vector<Need>& needs, const ScheduleOpt
       }
       first = last;
     }
-    std::vector<std::shared_ptr<Node>> next(chosen.size());
+    std::vector<std::unique_ptr<Node>> next(chosen.size());
 #pragma omp parallel for schedule(dynamic) num_threads(num_threads) if (chosen.size() > 1)
     for (std::size_t t = 0; t < chosen.size(); ++t) {
-      const auto& node = *chosen[t].node;
-      auto child = std::make_shared<Node>(Node{node, {}, node->remaining});
+      const Node& node = *chosen[t].node;
+      auto child = std::make_unique<Node>(Node{node.number, {}, node.remaining});
       child->pass = child->remaining.take(needs, chosen[t].set, low_mask(options.num_wires));
-      child->pass.row = choose_row(chosen[t].set, node->pass.active, node->pass.row, row);
+      child->pass.row = choose_row(chosen[t].set, node.pass.active, node.pass.row, row);
       next[t] = std::move(child);
     }
     for (const auto& child : next) {
@@ -262,7 +258,8 @@ std::vector<WirePass> schedule(const std::vector<Need>& needs, const ScheduleOpt
              " qubits, and a pass over tiles of ", options.tile, " qubits with rows of ", row,
              " brings in at most ", options.tile - row, ": describe a machine with larger tiles");
       }
-      if (child->remaining.empty()) return trace(child);
+      if (child->remaining.empty())
+        return steps.take(steps.add(child->number, std::move(child->pass)));
     }
     std::stable_sort(next.begin(), next.end(), [](const auto& a, const auto& b) {
       return a->remaining.weight() < b->remaining.weight();
@@ -274,7 +271,11 @@ std::vector<WirePass> schedule(const std::vector<Need>& needs, const ScheduleOpt
                            }),
                next.end());
     if (next.size() > width) next.resize(width);
-    beam = std::move(next);
+    beam.clear();
+    for (const auto& child : next) {
+      beam.push_back({0, {child->pass.active, child->pass.row, {}}, std::move(child->remaining)});
+      beam.back().number = steps.add(child->number, std::move(child->pass));
+    }
   }
 }
 

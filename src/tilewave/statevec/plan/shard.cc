@@ -15,6 +15,8 @@
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
+#include "tilewave/base/interrupt.h"
+#include "tilewave/statevec/plan/beam_steps.h"
 #include "tilewave/statevec/plan/remaining.h"
 
 namespace tilewave::statevec::detail {
@@ -42,9 +44,11 @@ float work(const std::vector<Need>& needs, const Remaining& remaining, std::uint
   return sum;
 }
 
+// Of the beam.
 struct Node {
-  std::shared_ptr<Node> parent;
-  Segment segment;
+  std::size_t number;  // of its segment; of the one before until it is in the beam
+  Segment segment;     // in the beam without its actions
+  bool runs;           // whether it has any
   Remaining remaining;
   std::uint64_t zero = 0;  // wires still known to be |0>
   double moved = 0;        // share of its amplitudes a rank has sent
@@ -57,21 +61,27 @@ class Splitter {
 
   std::vector<Segment> run() {
     if (needs_.empty()) return {};
-    auto root = std::make_shared<Node>(
-        Node{nullptr, {options_.remote, {}}, Remaining(needs_), options_.zero_wires});
-    std::shared_ptr<Node> best;
-    std::vector<std::shared_ptr<Node>> beam = {root};
+    BeamSteps<Segment> steps;
+    std::vector<Node> beam;
+    beam.push_back({BeamSteps<Segment>::kStart,
+                    {options_.remote, {}},
+                    false,
+                    Remaining(needs_),
+                    options_.zero_wires});
+    std::unique_ptr<Node> best;
     int more = 1;  // levels after the first that finishes: a longer split may move less
     while (!beam.empty() && (!best || more-- > 0)) {
-      std::vector<std::shared_ptr<Node>> next;
-      for (const auto& node : beam) {
-        std::vector<std::uint64_t> sets = remote_sets(*node);
-        if (!node->parent) sets.push_back(options_.remote);
+      check_interrupt();
+      std::vector<std::unique_ptr<Node>> next;
+      for (const Node& node : beam) {
+        const bool is_first = node.number == BeamSteps<Segment>::kStart;
+        std::vector<std::uint64_t> sets = remote_sets(node);
+        if (is_first) sets.push_back(options_.remote);
         bool runs = false;
         const auto consider = [&](std::uint64_t remote) {
           auto child = extend(node, remote);
-          if (child->segment.actions.empty() && node->parent) return;
-          runs = runs || !child->segment.actions.empty();
+          if (!child->runs && !is_first) return;
+          runs = runs || child->runs;
           if (child->remaining.empty()) {
             if (!best || child->moved < best->moved) best = std::move(child);
           } else {
@@ -79,7 +89,7 @@ class Splitter {
           }
         };
         for (const std::uint64_t remote : sets) consider(remote);
-        if (!runs) consider(running_next(*node));
+        if (!runs) consider(running_next(node));
       }
       std::stable_sort(next.begin(), next.end(), [](const auto& a, const auto& b) {
         const std::int64_t left = a->remaining.weight(), other = b->remaining.weight();
@@ -92,13 +102,19 @@ class Splitter {
                              }),
                  next.end());
       if (next.size() > options_.beam) next.resize(options_.beam);
-      beam = std::move(next);
+      beam.clear();
+      for (const auto& child : next) {
+        beam.push_back({0,
+                        {child->segment.remote, {}},
+                        child->runs,
+                        std::move(child->remaining),
+                        child->zero,
+                        child->moved});
+        beam.back().number = steps.add(child->number, std::move(child->segment));
+      }
     }
     TW_CHECK(best != nullptr, "no split of the circuit over ranks was found");
-    std::vector<Segment> segments;
-    for (auto node = best; node->parent; node = node->parent)
-      segments.push_back(std::move(node->segment));
-    std::reverse(segments.begin(), segments.end());
+    std::vector<Segment> segments = steps.take(steps.add(best->number, std::move(best->segment)));
     if (segments.front().actions.empty()) segments.erase(segments.begin());
     return segments;
   }
@@ -123,7 +139,7 @@ class Splitter {
       int kept;
     };
     std::uint64_t all = all_;
-    if (node.segment.actions.empty()) all &= ~(options_.low & ~node.zero);
+    if (!node.runs) all &= ~(options_.low & ~node.zero);
     if (std::popcount(all) < 2 * options_.shard_bits) all = all_;
     std::vector<Candidate> sets = {{0, 0, 0}};
     for (int size = 1; size <= options_.shard_bits; ++size) {
@@ -152,14 +168,16 @@ class Splitter {
     return remotes;
   }
 
-  std::shared_ptr<Node> extend(const std::shared_ptr<Node>& node, std::uint64_t remote) const {
-    auto child = std::make_shared<Node>(Node{node, {remote, {}}, node->remaining, node->zero});
+  std::unique_ptr<Node> extend(const Node& node, std::uint64_t remote) const {
+    auto child =
+        std::make_unique<Node>(Node{node.number, {remote, {}}, false, node.remaining, node.zero});
     child->segment.actions = child->remaining.take(needs_, all_ & ~remote, all_).actions;
-    const std::uint64_t leaving = remote & ~node->segment.remote;
-    const std::uint64_t entering = node->segment.remote & ~remote;
+    child->runs = !child->segment.actions.empty();
+    const std::uint64_t leaving = remote & ~node.segment.remote;
+    const std::uint64_t entering = node.segment.remote & ~remote;
     const int free =
-        std::min(std::popcount(leaving & node->zero), std::popcount(entering & node->zero));
-    child->moved = node->moved + 1 - std::ldexp(1, free - std::popcount(leaving));
+        std::min(std::popcount(leaving & node.zero), std::popcount(entering & node.zero));
+    child->moved = node.moved + 1 - std::ldexp(1, free - std::popcount(leaving));
     for (const std::uint32_t k : child->segment.actions) child->zero &= ~needs_[k].x;
     return child;
   }

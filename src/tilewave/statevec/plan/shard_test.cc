@@ -8,6 +8,8 @@
 #include <bit>
 #include <random>
 
+#include <pthread.h>
+
 #include "tilewave/base/seeds_test.h"
 #include "tilewave/base/thrown_test.h"
 #include "tilewave/circuit/families.h"
@@ -198,6 +200,29 @@ TEST(Shard, passes_hide_exchanges) {
     }
     EXPECT_NEAR(plan.predicted_s, apart_s - hidden, 1e-9 * apart_s) << family;
   }
+}
+
+// What a circuit of very many passes takes of the stack must not grow with them.
+TEST(Shard, deep_circuits_need_no_deep_stack) {
+  const auto plan_them = [](void*) -> void* {
+    constexpr int kWires = 12, kActions = 40000;
+    std::vector<detail::Need> needs;  // each holds back the next
+    for (int k = 0; k < kActions; ++k)
+      needs.push_back({.x = bit(k % kWires), .z = bit((k + 1) % kWires)});
+    const detail::ScheduleOptions passes{.num_wires = kWires, .tile = 3, .first_row = low_mask(2)};
+    EXPECT_GE(detail::schedule(needs, passes).size(), kActions / 3);
+    const detail::ShardOptions shards{
+        .num_wires = kWires, .shard_bits = 1, .remote = bit(kWires - 1)};
+    EXPECT_GE(detail::split_shards(needs, shards).size(), kActions / kWires);
+    return nullptr;
+  };
+  pthread_attr_t attributes;
+  ASSERT_EQ(pthread_attr_init(&attributes), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&attributes, 256 << 10), 0);
+  pthread_t thread;
+  ASSERT_EQ(pthread_create(&thread, &attributes, plan_them, nullptr), 0);
+  ASSERT_EQ(pthread_join(thread, nullptr), 0);
+  pthread_attr_destroy(&attributes);
 }
 
 TEST(Shard, too_many_ranks_are_an_error) {

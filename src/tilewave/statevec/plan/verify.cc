@@ -24,6 +24,7 @@
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
 #include "tilewave/base/fingerprint.h"
+#include "tilewave/statevec/plan/running_product.h"
 
 namespace tilewave::statevec::detail {
 
@@ -229,7 +230,7 @@ class Reading {
     for (const Action& a : pass.actions) action(a, active);
     const double size = std::abs(pass.scale);
     if (!(size > 0) || !std::isfinite(size)) fail("its scale is no finite number");
-    scale_log2_ += std::log2(size);
+    (norm_ *= size) *= size;
     direction_ *= pass.scale / size;
     // what stays zero moves along
     std::array<std::uint8_t, 64> moved = wire_at_;
@@ -281,24 +282,21 @@ class Reading {
     if (plan_.known_zero_after & ~known_) fail("a position counts as zero that may not be");
 
     NormalForm asked(n_);
-    double growth = 1, growth_log2 = 0;  // of the norm, by lifts
     for (const Action& a : lowered_.actions) {
       if (a.kind == ActionKind::kPhase) {
         asked.add_phase(lowered_.terms[a.first].mask, lowered_.terms[a.first].turns);
         continue;
       }
-      if (a.kind == ActionKind::kLift) growth *= 1 + a.m[0] * a.m[0];
-      if (growth > 0x1p+500) growth *= 0x1p-500, growth_log2 += 500;
+      if (a.kind == ActionKind::kLift) norm_ *= 1 + a.m[0] * a.m[0];
       asked.add(a, hash_of(a, lowered_.matrices));
     }
     asked.finish();
     form_.finish();
     const int w = form_.first_difference(asked);
     if (w >= 0) fail("it does not do on wire ", w, " what the circuit asks for");
-    growth_log2 += std::log2(growth);
     // the scales of all passes: lifts do not keep the norm, and the last one has the global phase
     constexpr double kRounding = 1e-9;
-    if (!(std::abs(scale_log2_ + 0.5 * growth_log2) < kRounding))
+    if (!(std::abs(norm_.log2()) < 2 * kRounding))
       fail("its scale does not undo that of its lifts");
     const std::uint64_t turns = lowered_.global_turns + asked.global_turns() - form_.global_turns();
     const double angle =
@@ -315,7 +313,7 @@ class Reading {
   std::uint64_t flipped_ = 0;  // wires, beyond what the lowered actions count with
   std::uint64_t changed_ = 0;  // positions, by the pass that is being read
   NormalForm form_;
-  double scale_log2_ = 0;
+  RunningProduct norm_;  // of the state behind the scales of passes and the lifts
   cplx direction_{1, 0};
   std::string where_;
 };

@@ -5,12 +5,14 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <random>
 #include <string>
 
 #include "tilewave/base/error.h"
+#include "tilewave/statevec/plan/running_product.h"
 #include "tilewave/statevec/testing/reference.h"
 
 namespace tilewave::statevec {
@@ -386,6 +388,21 @@ testing::Amplitudes run(const Plan& plan, const PlanOptions& options, std::uint6
     for (std::uint64_t x = 1; x < physical.size(); ++x) physical[x] = 0;
   }
   return testing::in_order(physical, plan.layout_after, n);
+}
+
+// The norm of circuits of millions of gates: their logarithms add up to 10^7 here, where a double
+// has steps of 2e-9.
+TEST(RunningProduct, keeps_its_digits_over_millions_of_factors) {
+  detail::RunningProduct product;
+  for (int k = 0; k < 100000; ++k) {
+    for (int j = 0; j < 40; ++j) product *= 1.5;
+    product *= 1e300;
+  }
+  for (int k = 0; k < 100000; ++k) {
+    product *= 1e-300;
+    product *= std::pow(1.5, -40);
+  }
+  EXPECT_NEAR(product.log2(), 0, 1e-10);
 }
 
 TEST(PlanGuard, catches_what_is_planted_and_nothing_else) {
