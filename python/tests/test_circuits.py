@@ -205,6 +205,37 @@ def test_measurements_that_never_happen_leave_bits_that_are_0():
     assert bits.shape == (50, 3) and not bits.any()
 
 
+@pytest.mark.parametrize("value", [2, 3, 9, 2**63, 2**64, 2**64 + 1, 2**65 + 1, 2**200])
+def test_conditions_that_their_bits_cannot_hold(value):
+    """Whichever bits are 1: the value counts as a whole, on every engine."""
+    for ones in (0, 1):
+        for qubits in (2, 30):
+            circuit = tw.Circuit(qubits, 2)
+            if ones:
+                circuit.x(0)
+            circuit.measure(0, 0).x(1).c_if(0, value).measure(1, 1)
+            for engine in ("auto", "stabilizer"):
+                assert tw.sample(circuit, 20, engine=engine) == {f"0{ones}": 20}, (ones, qubits, engine)
+        noise = {"channels": [{"after": ["h"], "channel": "bit_flip", "p": 0.25}]}
+        noisy = tw.Circuit(3, 2)
+        if ones:
+            noisy.x(0)
+        noisy.h(2).measure(0, 0).x(1).c_if(0, value).measure(1, 1)
+        for engine in ("density", "trajectories", "stabilizer"):
+            assert tw.sample(noisy, 20, noise=noise, engine=engine) == {f"0{ones}": 20}, (ones, engine)
+    assert tw.sample(tw.Circuit(1, 2).x(0).c_if(0, value << 64, size=2).measure(0, 0), 5) == {"00": 5}
+    assert tw.sample(tw.Circuit(1, 2).x(0).c_if(0, 1, size=0).measure(0, 0), 5) == {"00": 5}
+
+
+def test_keys_of_registers_without_bits():
+    """As Qiskit writes them: a blank between any two registers."""
+    for sizes, key in [((2, 0), " 01"), ((0, 2), "01 "), ((0, 2, 0), " 01 "), ((1, 0, 1), "0  1"), ((2,), "01")]:
+        circuit = tw.Circuit(1).x(0)
+        for k, size in enumerate(sizes):
+            circuit.add_creg(f"c{k}", size)
+        assert tw.sample(circuit.measure(0, 0), 5) == {key: 5}
+
+
 def test_more_than_64_classical_bits():
     circuit = tw.Circuit(2, 150).x(1)
     circuit.measure(1, 3).measure(1, 70).measure(1, 149).measure(0, 80)
@@ -241,6 +272,13 @@ def test_qasm_from_text_and_file(tmp_path):
         circuit = tw.Circuit.from_qasm(source)
         assert isinstance(circuit, tw.Circuit) and circuit.num_qubits == 2 and circuit.cregs == [("c", 0, 2)]
     assert tw.Circuit.from_qasm(circuit.to_qasm()).to_qasm() == circuit.to_qasm()
+    named = tw.Circuit()
+    for add, name, size in [(named.add_qreg, "h", 2), (named.add_creg, "x", 1), (named.add_creg, "measure", 2)]:
+        add(name, size)
+    named.h(0).x(1).measure(1, 0).x(0).c_if(0).barrier().measure(0, 1).measure(1, 2)
+    again = tw.Circuit.from_qasm(named.to_qasm())
+    assert [size for _, _, size in again.cregs] == [1, 2] and len(again) == len(named)
+    assert tw.sample(again, 200, seed=1) == tw.sample(named, 200, seed=1)
     for example in sorted((ROOT / "examples").glob("*.qasm")):
         if "24" not in example.name:
             assert sum(tw.sample(tw.Circuit.from_qasm(example), 10).values()) == 10

@@ -119,7 +119,8 @@ void add_condition(Circuit& circuit, circuit::Clbit first, nb::handle value, std
     fail(ExitCode::kInput, "c_if: value is ", nb::repr(value).c_str(),
          ": give a whole number, 0 or more");
   }
-  for (std::uint32_t word = 0; word < (size + 63) / 64; ++word) {
+  // the whole number, also what these bits cannot hold: such a condition never holds
+  for (std::uint32_t word = 0; word < (size + 63) / 64 || !rest.equal(nb::int_(0)); ++word) {
     condition.value.push_back(nb::cast<std::uint64_t>(rest & nb::int_(~std::uint64_t{0})));
     rest = rest >> nb::int_(64);
   }

@@ -54,7 +54,7 @@ std::string Counter::key(const Bits& bits) const {
   const auto registers = circuit.cregs();
   if (registers.empty()) append(0, circuit.num_clbits());
   for (std::size_t r = registers.size(); r-- > 0;) {
-    if (!text.empty()) text.push_back(' ');
+    if (r + 1 < registers.size()) text.push_back(' ');  // also beside a register without bits
     append(registers[r].first, registers[r].size);
   }
   return text;

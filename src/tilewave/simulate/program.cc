@@ -43,6 +43,18 @@ Straight find_straight(const Circuit& circuit) {
   return range;
 }
 
+// False where the value has bits that the classical bits do not: then the condition never holds.
+bool may_hold(const circuit::Condition& c) {
+  for (std::size_t word = 0; word < c.value.size(); ++word) {
+    const std::uint64_t first = 64 * word;
+    const std::uint64_t inside =
+        first >= c.size ? 0
+                        : low_mask(static_cast<int>(std::min<std::uint64_t>(64, c.size - first)));
+    if (c.value[word] & ~inside) return false;
+  }
+  return true;
+}
+
 struct NumberedOp {
   Op op;
   std::size_t index;  // in the circuit
@@ -56,9 +68,12 @@ std::vector<NumberedOp> resolve_forward(const Circuit& circuit, std::size_t head
   for (std::size_t index = 0; index < circuit.ops().size(); ++index) {
     Op op = circuit.ops()[index];
     if (op.kind == OpKind::kBarrier) continue;
+    const circuit::Condition* const given =
+        op.condition >= 0 ? &circuit.conditions()[static_cast<std::size_t>(op.condition)] : nullptr;
+    if (given && !may_hold(*given)) continue;  // engines ask for as many bits as there are
     if (index < head) {
-      if (op.condition >= 0) {
-        const auto& condition = circuit.conditions()[static_cast<std::size_t>(op.condition)];
+      if (given) {
+        const auto& condition = *given;
         if (!any_in(written, condition)) {
           if (!holds(condition, zeros)) continue;  // can never hold
           op.condition = -1;                       // always holds
@@ -99,14 +114,7 @@ bool holds(const circuit::Condition& c, std::span<const std::uint64_t> bits) {
     const std::uint32_t at = c.first + k;
     if ((bits[at / 64] >> (at % 64) & 1) != want) return false;
   }
-  for (std::size_t word = 0; word < c.value.size(); ++word) {  // bits no register of this size has
-    const std::uint64_t first = 64 * word;
-    const std::uint64_t inside =
-        first >= c.size ? 0
-                        : low_mask(static_cast<int>(std::min<std::uint64_t>(64, c.size - first)));
-    if (c.value[word] & ~inside) return false;
-  }
-  return true;
+  return may_hold(c);
 }
 
 Program prepare(const Circuit& circuit, bool from_zeros) {

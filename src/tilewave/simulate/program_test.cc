@@ -54,6 +54,22 @@ TEST(Prepare, MeasurementsThatNeverHappenAreRecords) {
   }
 }
 
+TEST(Prepare, DropsWhatItsBitsCannotAskFor) {
+  auto c = qasm("qreg q[2]; creg c[1]; h q[0]; measure q[0]->c[0]; x q[1]; reset q[1];");
+  const std::size_t ops = prepare(c).ops.size();
+  for (const std::vector<std::uint64_t>& value :
+       {std::vector<std::uint64_t>{3}, std::vector<std::uint64_t>{0, 1}}) {
+    auto steered = c;
+    steered.set_condition(2, {0, 1, value, {}});
+    steered.set_condition(3, {0, 1, value, {}});
+    EXPECT_EQ(prepare(steered).ops.size(), 1u);  // the measurement is deferred
+    EXPECT_FALSE(prepare(steered).dynamic);
+    steered.set_condition(2, {0, 1, {1}, {}});
+    steered.set_condition(3, {0, 1, {1, 0}, {}});
+    EXPECT_EQ(prepare(steered).ops.size(), ops + 1);
+  }
+}
+
 TEST(Prepare, DropsOverwrittenMeasurements) {
   const auto c = qasm("qreg q[2]; creg c[1]; x q[0]; measure q[0]->c[0]; measure q[1]->c[0];");
   EXPECT_EQ(prepare(c).deferred.size(), 1u);

@@ -20,17 +20,34 @@ using circuit::Op;
 using circuit::OpKind;
 using circuit::Register;
 
-// True when the registers can be declared as they are: all bits in order, usable distinct names.
-bool can_declare(std::span<const Register> registers, std::uint32_t total,
-                 std::set<std::string>& names) {
+// The name, or one like it that a register may have: no other register's and no gate's, which
+// could then not be called.
+std::string usable_name(std::string name, std::set<std::string>& names) {
+  const bool is_word = qasm2::is_free_name(name + '_');
+  if (!is_word) name = "r";
+  while (!qasm2::is_free_name(name) || names.contains(name) ||
+         circuit::find_gate(circuit::Language::kQasm, name)) {
+    name += '_';
+  }
+  names.insert(name);
+  return name;
+}
+
+// The registers under usable names where they hold all bits in order, else one that does.
+std::vector<Register> declared(std::span<const Register> registers, std::uint32_t total,
+                               std::string name, std::set<std::string>& names) {
   std::uint32_t next = 0;
+  bool in_order = true;
   for (const Register& r : registers) {
-    if (r.first != next || !qasm2::is_free_name(r.name) || !names.insert(r.name).second) {
-      return false;
-    }
+    in_order = in_order && r.first == next;
     next += r.size;
   }
-  return next == total;
+  if (!in_order || next != total) return {{usable_name(std::move(name), names), 0, total}};
+  std::vector<Register> usable;
+  for (const Register& r : registers) {
+    if (r.size > 0) usable.push_back({usable_name(r.name, names), r.first, r.size});
+  }
+  return usable;
 }
 
 // Natural number from words, lowest first.
@@ -55,20 +72,8 @@ class Printer {
  public:
   explicit Printer(const Circuit& c) : circuit_(c) {
     std::set<std::string> names;
-    if (can_declare(c.qregs(), c.num_qubits(), names)) {
-      qregs_.assign(c.qregs().begin(), c.qregs().end());
-    } else {
-      names = {"q"};
-      qregs_ = {{"q", 0, c.num_qubits()}};
-    }
-    if (can_declare(c.cregs(), c.num_clbits(), names)) {
-      cregs_.assign(c.cregs().begin(), c.cregs().end());
-    } else {
-      std::string name = "c";
-      const auto taken = [&](const Register& r) { return r.name == name; };
-      while (std::any_of(qregs_.begin(), qregs_.end(), taken)) name += '_';
-      cregs_ = {{name, 0, c.num_clbits()}};
-    }
+    qregs_ = declared(c.qregs(), c.num_qubits(), "q", names);
+    cregs_ = declared(c.cregs(), c.num_clbits(), "c", names);
   }
 
   std::string print() {
@@ -106,8 +111,7 @@ class Printer {
         case OpKind::kAssign:
           fail(op, "the language has no control flow");
         case OpKind::kBarrier:
-          out_ += "barrier ";
-          for (const Register& r : qregs_) (out_ += r.name) += &r == &qregs_.back() ? ";\n" : ",";
+          barrier();
           break;
       }
     }
@@ -115,6 +119,12 @@ class Printer {
   }
 
  private:
+  void barrier() {
+    if (circuit_.num_qubits() == 0) return;
+    out_ += "barrier ";
+    for (const Register& r : qregs_) (out_ += r.name) += &r == &qregs_.back() ? ";\n" : ",";
+  }
+
   void declare(const char* word, const Register& r) {
     if (r.size > 0) out_ += concat(word, r.name, "[", r.size, "];\n");
   }

@@ -239,6 +239,36 @@ TEST(Qasm2Print, is_a_fixpoint_on_random_circuits) {
   }
 }
 
+// Registers of programs in other languages, and of Python, may have any name.
+TEST(Qasm2Print, registers_have_names_that_are_read_again) {
+  for (const char* name :
+       {"h", "cx", "U", "measure", "pi", "sin", "qreg", "x y", "\u03c0", "3", ""}) {
+    for (const bool is_classical : {false, true}) {
+      Circuit c;
+      c.add_qreg(is_classical ? "q" : name, 2);
+      c.add_qreg("empty", 0);
+      c.add_creg("first", 1);
+      c.add_creg(is_classical ? name : "c", 2);
+      c.add_gate(GateId::kH, {0});
+      c.add_gate(GateId::kCx, {0, 1});
+      c.add_barrier();
+      c.add_measure(1, 2);
+      c.add_gate(GateId::kX, {1});
+      c.set_condition(c.ops().size() - 1, {1, 2, {2}, {}});
+      const std::string text = to_qasm2(c);
+      const Circuit again = parse_qasm2(text, name);
+      EXPECT_EQ(to_qasm2(again), text) << name;
+      ASSERT_EQ(again.ops().size(), c.ops().size()) << text;
+      ASSERT_EQ(again.cregs().size(), 2u) << text;  // keys of counts have a blank between them
+      EXPECT_EQ(again.cregs()[1].size, 2u);
+      EXPECT_EQ(again.num_qubits(), 2u);
+    }
+  }
+  Circuit none;
+  none.add_barrier();
+  EXPECT_FALSE(has(to_qasm2(none), "barrier"));
+}
+
 TEST(Qasm2Print, says_what_it_can_of_further_controls) {
   Circuit c(4);
   const circuit::Qubit two[] = {0, 1}, one[] = {3};
