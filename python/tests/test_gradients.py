@@ -213,6 +213,7 @@ def test_refusals():
             (lambda: f.expectation(np.ones((2, 7, 24))), r"24 parameters, got values of shape \(2, 7, 24\)"),
             (lambda: f.gradient(np.full(24, np.inf)), r"'t\[0\]' at \[0\] is inf"),
             (lambda: f.expectation(np.ones(24) * 1j), "complex"),
+            (lambda: f.expectation({t: 1j for t in theta}), r"'t\[0\]' is complex"),
             (lambda: f.vjp(np.ones(24), [1.0]), "give a number for each of 2 observables"),
             (lambda: f.vjp(np.ones(24), [1.0, 1j]), "expectations are real"),
             (lambda: f.vjp(np.ones(24), [1.0, np.nan]), "not a finite number"),
@@ -235,6 +236,38 @@ def test_refusals():
         tw.Circuit(55).rx(theta[0], 0).compile("Z0")
     measured = tw.Circuit(1, 1).rx(theta[0], 0).measure(0, 0)
     assert math.isclose(measured.compile("Z0").expectation([0.4]), math.cos(0.4))
+
+
+def test_values_of_dictionaries_are_those_of_arrays():
+    a, b = tw.parameters("v", 2)
+    f = tw.Circuit(1).rx(a, 0).ry(b, 0).compile("Z0")
+    for value in (0.5, np.float32(0.5), np.array([0.5, 0.25]), 0.5 + 0j, np.array([0.5 + 0j, 0.25])):
+        pairs = np.stack(np.broadcast_arrays(np.real(value), 0.75), axis=-1)
+        np.testing.assert_array_equal(f.expectation({a: value, "v[1]": 0.75}), f.expectation(pairs))
+    for wrong in ("0.5", ["0.5"], {}):
+        with pytest.raises(TypeError, match=r"the value of parameter 'v\[0\]' is"):
+            f.expectation({a: wrong, b: 0.75})
+
+
+@pytest.mark.parametrize("qubits, count", [(1, 1), (1, 5), (14, 1), (14, 2)])
+def test_angles_that_are_no_numbers(qubits, count):
+    """Finite values whose angle is beyond what a number holds are refused, by every call."""
+    a, b = tw.parameters("a", 2)
+    circuit = tw.Circuit(qubits).rx(1e300 * a - 1e300 * b, 0).gphase(b)
+    f = circuit.compile("Z0", device="cpu")
+    fits, large = np.tile([1e-300, 0.0], (count, 1)), np.tile([1e-300, 0.0], (count, 1))
+    large[-1] = 1e300
+    for call in (f.expectation, f.gradient, f.jacobian, f.state, f.metric_tensor, f.probabilities,
+                 lambda values: f.sample(values, 3, 1), lambda values: f.state_vjp(values, np.ones((count, 2**qubits)))):
+        call(fits)
+        with pytest.raises(ValueError, match="an angle is not a finite number with these parameters"):
+            call(large)
+    with pytest.raises(ValueError, match="an angle is not a finite number with these parameters"):
+        circuit.bind(large[-1])
+    huge = tw.Circuit(qubits).rx(1e-300 * a, 0).compile("Z0", device="cpu")  # a large value, but not its angle
+    np.testing.assert_allclose(huge.expectation(np.full((count, 1), 1e300)), np.cos(1.0))
+    near = tw.Circuit(qubits).rx(a, 0).compile("Z0", device="cpu")  # its angle may be large too
+    assert np.isfinite(near.expectation(np.full((count, 1), 1.7e308))).all()
 
 
 def test_same_bits_for_any_number_of_threads():

@@ -162,21 +162,25 @@ def value_array(names: Sequence[str], values: Any) -> NDArray[np.float64]:
     and for values that are not finite."""
     if isinstance(values, Mapping):
         values = _from_mapping(names, values)
-    try:
-        array = np.asarray(values)
-        if array.dtype.kind in "US":  # which NumPy would read
-            raise TypeError
-        if array.dtype.kind == "c" and np.any(array.imag):
-            raise ValueError("the values of parameters are complex: give real numbers")
-        array = np.asarray(array.real if array.dtype.kind == "c" else array, np.float64, order="C")
-    except TypeError:
-        raise TypeError(f"the values of parameters are {type(values).__name__}: give an array of numbers, or a dictionary") from None
+    array = _real_array(values, "the values of parameters are", "give an array of numbers, or a dictionary")
     if array.ndim == 0 or array.shape[-1] != len(names):
         raise ValueError(f"{len(names)} parameters, got values of shape {array.shape}: the last dimension is the parameters")
     if not np.isfinite(array).all():
         where = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
         raise ValueError(f"the value of parameter '{names[where[-1]]}' at {list(where)} is {array[where]}: give finite numbers")
     return array
+
+
+def _real_array(values, what, advice):
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind in "US":  # which NumPy would read
+            raise TypeError
+        if array.dtype.kind == "c" and np.any(array.imag):
+            raise ValueError(f"{what} complex: give real numbers")
+        return np.asarray(array.real if array.dtype.kind == "c" else array, np.float64, order="C")
+    except TypeError:
+        raise TypeError(f"{what} {type(values).__name__}: {advice}") from None
 
 
 def _from_mapping(names, values):
@@ -193,7 +197,8 @@ def _from_mapping(names, values):
     unknown = [str(name) for name in given if name not in known]
     if unknown:
         raise ValueError(f"the circuit has no parameter '{unknown[0]}'")
-    columns = np.broadcast_arrays(*(np.asarray(given[name], float) for name in names)) if names else []
+    columns = np.broadcast_arrays(*(_real_array(given[name], f"the value of parameter '{name}' is", "give a number, or an array of them")
+                                    for name in names)) if names else []
     return np.stack(columns, axis=-1) if names else np.zeros(0)
 
 

@@ -46,6 +46,11 @@ void need_values(std::span<const std::string> parameters, std::span<const double
   }
 }
 
+void need_finite_angle(double angle) {
+  if (std::isfinite(angle)) return;
+  fail(ExitCode::kInput, "an angle is not a finite number with these parameters");
+}
+
 void copy_affine(const Circuit& from, std::size_t op, Circuit& to, std::size_t at) {
   const Op source = from.ops()[op];
   for (std::size_t k = 0; k < from.params(source).size(); ++k) {
@@ -99,9 +104,7 @@ Circuit Circuit::bind(std::span<const double> values) const {
   Circuit bound = *this;
   for (const PlacedAngle& a : affine_) {
     const double value = a.angle.value(values);
-    if (!std::isfinite(value)) {
-      fail(ExitCode::kInput, "an angle is not a finite number with these parameters");
-    }
+    need_finite_angle(value);
     bound.param_pool_[a.place] = value;
   }
   bound.affine_.clear();

@@ -41,6 +41,9 @@ void need_bound(const Circuit& circuit);
 /// Throws Error(kInput) where there are not as many values as parameters, or one is not finite.
 void need_values(std::span<const std::string> parameters, std::span<const double> values);
 
+/// Throws Error(kInput) for an angle that is no finite number, as finite values may give.
+void need_finite_angle(double angle);
+
 /// Copies the angles of a gate of `from` that are expressions to the operation `at` of `to`, which
 /// has the same gate; parameters go by their names.
 void copy_affine(const Circuit& from, std::size_t op, Circuit& to, std::size_t at);

@@ -88,6 +88,7 @@ Function::Function(const circuit::Circuit& circuit,
   all.strings = make_strings(observables, all.actions.wire_of_qubit);
   for (const circuit::AffineAngle& angle : all.actions.angles)
     d.is_read.push_back(!angle.terms.empty());
+  d.most = most_value(all.actions);
   d.whole = std::make_unique<Engine>(std::move(all), d.is_read, options);
   const Engine& whole = *d.whole;
   if (whole.single.passes.passes.size() > 1) {

@@ -107,6 +107,7 @@ struct Function::Engine {
 struct Function::Data {
   FunctionOptions options;
   std::vector<bool> is_read;  // angles that depend on a parameter
+  double most = 0;            // see most_value
   std::unique_ptr<Engine> whole;
   std::unique_ptr<Engine> shorter;  // null unless expectations are had with less: see absorb.h
   Engine& for_expectations() { return shorter ? *shorter : *whole; }
@@ -118,17 +119,16 @@ struct Function::Data {
       other->kept<T>().single.clear();
   }
 
-  // Throws Error(kInput) where a value is not a finite number.
+  // Throws Error(kInput) where a value, or an angle with these values, is not a finite number.
   void need_finite(const Sets& sets) const {
     constexpr std::size_t kMany = std::size_t{1} << 20;
-    const std::vector<std::string>& parameters = whole->actions.parameters;
-    const std::size_t p = parameters.size(), count = sets.count * p;
+    const std::size_t p = whole->actions.parameters.size(), count = sets.count * p;
     const int threads = count > kMany ? runtime::resolve_num_threads(options.num_threads) : 1;
     bool finite = true;
 #pragma omp parallel for reduction(&& : finite) num_threads(threads) if (threads > 1)
-    for (std::size_t k = 0; k < count; ++k) finite = finite && std::isfinite(sets.values[k]);
+    for (std::size_t k = 0; k < count; ++k) finite = finite && std::abs(sets.values[k]) <= most;
     for (std::size_t b = 0; !finite && b < sets.count; ++b)
-      circuit::need_values(parameters, {sets.values + b * p, p});
+      need_angles(whole->actions, {sets.values + b * p, p});
   }
 
   // f(run) of the precision that was asked for.
@@ -150,21 +150,24 @@ struct Function::Data {
       return false;
     detail::need_starts(sets, whole->actions.num_wires, options.num_threads);
     call.values = sets.values;
+    call.most_value = most;
     call.sets = sets.count;
     call.initial = sets.initial;
     call.shares_initial = sets.shares_initial;
+    bool small = true;
     const auto run_as = [&]<class T>(T) {
       Pool<DeviceBatch<T>>& pool = whole->kept<T>().batch_on_device;
       auto run = pool.take([&] {
         return std::make_unique<DeviceBatch<T>>(whole->actions, whole->strings, is_read,
                                                 options.cuda_device);
       });
-      const bool finite = run->run(call);
+      small = run->run(call);
       pool.give(std::move(run));
-      if (!finite) need_finite(sets);  // throws and says which
+      if (!small)
+        need_finite(sets);  // throws and says which, but where angles are finite after all
     };
     options.precision == Precision::kDouble ? run_as(double{}) : run_as(float{});
-    return true;
+    return small;
   }
 };
 

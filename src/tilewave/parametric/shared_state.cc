@@ -62,7 +62,7 @@ SharedState::SharedState(const circuit::Circuit& circuit,
 }
 
 void SharedState::need_finite(std::span<const double> values) const {
-  circuit::need_values(plan_->actions.parameters, values);
+  need_angles(plan_->actions, values);
 }
 
 void SharedState::prepare() { shard_->prepare(); }

@@ -32,7 +32,7 @@ class SharedState {
   std::size_t num_parameters() const { return plan_->actions.parameters.size(); }
   std::size_t num_observables() const { return plan_->strings.num_observables; }
 
-  /// Throws Error(kInput) for values that are not finite.
+  /// Throws Error(kInput) for values that are not finite, or give such an angle.
   void need_finite(std::span<const double> values) const;
   /// Takes the memory, so that what follows fails on no process alone. Throws Error(kResources).
   void prepare();

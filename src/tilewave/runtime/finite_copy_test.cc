@@ -38,5 +38,23 @@ TEST(FiniteCopy, sees_every_number_that_is_not_finite) {
   }
 }
 
+TEST(FiniteCopy, sees_every_number_that_is_too_large) {
+  constexpr std::size_t kCount = 133;
+  for (const double most : {1.5, 1e300}) {
+    for (std::size_t at = 0; at < kCount; ++at) {
+      std::vector<double> from(kCount, 0.99 * most), to(kCount + 1);
+      for (const double sign : {1.0, -1.0}) {
+        from[at] = sign * 1.01 * most;
+        EXPECT_FALSE(copy_on_threads(to.data() + at % 2, from.data(), kCount, most)) << at;
+        EXPECT_TRUE(copy_on_threads(to.data() + at % 2, from.data(), kCount)) << at;
+        from[at] = sign * 0.99 * most;
+        EXPECT_TRUE(copy_on_threads(to.data() + at % 2, from.data(), kCount, most)) << at;
+      }
+    }
+  }
+  double to = 0, zero = 0;
+  EXPECT_FALSE(copy_on_threads(&to, &zero, 1, 0.0));  // nothing is known to be small enough
+}
+
 }  // namespace
 }  // namespace tilewave::runtime

@@ -2,6 +2,7 @@
 #include "tilewave/parametric/cuda/device_batch.h"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -354,24 +355,25 @@ struct DeviceBatch<T>::Data {
     return s;
   }
 
-  // Whether all values are finite; otherwise nothing is computed.
+  // Whether no value is larger than the most that may be; otherwise nothing is computed.
   bool send(Slot& slot, const BatchCall& call) {
     const std::size_t count = slot.count;
     const Row row = row_of(call);
     auto* in = static_cast<double*>(slot.in.data());
-    const auto send_rows = [&](Array<double>& to, const void* from, std::size_t each) {
+    constexpr double kAny = std::numeric_limits<double>::max();
+    const auto send_rows = [&](Array<double>& to, const void* from, std::size_t each, double most) {
       if (each == 0) return true;
       const std::size_t numbers = count * each;
-      const bool finite = runtime::copy_on_threads(
-          in, static_cast<const double*>(from) + slot.first * each, numbers);
+      const bool small = runtime::copy_on_threads(
+          in, static_cast<const double*>(from) + slot.first * each, numbers, most);
       cuda::copy(to.data(), in, numbers * sizeof(double), slot.stream);
       in += numbers;
-      return finite;
+      return small;
     };
-    if (!send_rows(slot.values, call.values, row.values)) return false;
-    send_rows(slot.v, call.v, row.v);
-    send_rows(slot.initial, call.initial, row.initial);
-    send_rows(slot.g, call.g, row.g);
+    if (!send_rows(slot.values, call.values, row.values, call.most_value)) return false;
+    send_rows(slot.v, call.v, row.v, kAny);
+    send_rows(slot.initial, call.initial, row.initial, kAny);
+    send_rows(slot.g, call.g, row.g, kAny);
     const Kernel& kernel = kernel_of(call);
     BatchArguments<T> a{};
     a.program = there.view();

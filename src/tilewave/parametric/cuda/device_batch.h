@@ -19,6 +19,7 @@ constexpr int kMostBatchWires = 12;
 /// What is asked for sets of values; null or empty is not asked. Amplitudes are [set][basis state].
 struct BatchCall {
   const double* values = nullptr;  ///< [set][parameter]
+  double most_value = 0;           ///< no larger ones are run
   std::size_t sets = 0;
   /// What sets start from, of norm 1; |0...0> where there are none. One state for all, where it is shared.
   const std::complex<double>* initial = nullptr;
@@ -48,7 +49,7 @@ class DeviceBatch {
               int device);
   ~DeviceBatch();
 
-  /// Says whether all values are finite; where one is not, no result is meant.
+  /// Says whether no value is larger than the call's most_value; where one is, no result is meant.
   bool run(const BatchCall& call);
 
  private:

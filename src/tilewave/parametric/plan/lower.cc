@@ -1,7 +1,9 @@
 // See lower.h.
 #include "tilewave/parametric/plan/lower.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <numeric>
 #include <utility>
@@ -363,5 +365,25 @@ class Lowering {
 }  // namespace
 
 Actions lower(const Circuit& circuit) { return Lowering(circuit).run(); }
+
+double most_value(const Actions& actions) {
+  constexpr double kMost = std::numeric_limits<double>::max();
+  double most = kMost;
+  const auto keep_finite = [&](const AffineAngle& angle) {
+    double weight = 0;
+    for (const circuit::AffineTerm& t : angle.terms) weight += std::abs(t.coefficient);
+    // a half for the rounding of sums
+    if (weight > 0) most = std::min(most, (kMost / 2 - std::abs(angle.constant)) / weight);
+  };
+  for (const AffineAngle& angle : actions.angles) keep_finite(angle);
+  keep_finite(actions.global_phase);
+  return std::max(most, 0.0);
+}
+
+void need_angles(const Actions& actions, std::span<const double> values) {
+  circuit::need_values(actions.parameters, values);
+  for (const AffineAngle& angle : actions.angles) circuit::need_finite_angle(angle.value(values));
+  circuit::need_finite_angle(actions.global_phase.value(values));
+}
 
 }  // namespace tilewave::parametric

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -60,5 +61,11 @@ struct Actions {
 /// Throws Error(kInput) for what is not unitary: measurements (but those at the end, which are left
 /// out), resets, noise, conditions and matrices that are not unitary.
 Actions lower(const circuit::Circuit& circuit);
+
+/// While no value is larger, every angle is a finite number; at least 0.
+double most_value(const Actions& actions);
+
+/// Throws Error(kInput) where a value of a parameter, or an angle with these values, is no finite number.
+void need_angles(const Actions& actions, std::span<const double> values);
 
 }  // namespace tilewave::parametric
