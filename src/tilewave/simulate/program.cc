@@ -239,7 +239,9 @@ void keep_only(Program& program, std::vector<Qubit> kept, circuit::Circuit& stor
   program.qubits = QubitMap(n, std::move(kept));
   std::erase_if(program.ops, [&](const Op& op) {
     return is_idle(op, program) &&
-           program.qubits.in_state(program.circuit->targets(op)[0]) == QubitMap::kNowhere;
+           std::ranges::any_of(program.circuit->qubits(op), [&](const Qubit q) {  // controls too
+             return program.qubits.in_state(q) == QubitMap::kNowhere;
+           });
   });
   storage = *program.circuit;
   storage.take_ops();

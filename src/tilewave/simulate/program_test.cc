@@ -70,6 +70,30 @@ TEST(Prepare, DropsWhatItsBitsCannotAskFor) {
   }
 }
 
+// A qubit that is the control of an identity alone is no part of a state that leaves idle qubits out.
+TEST(Prepare, IdentitiesUnderControlsTouchNothing) {
+  for (const circuit::GateId gate : {circuit::GateId::kId, circuit::GateId::kU0}) {
+    for (const std::uint32_t control : {0u, 2u, 3u}) {
+      circuit::Circuit c(4);
+      const circuit::Qubit controls[] = {control}, targets[] = {1};
+      const std::vector<double> length(gate == circuit::GateId::kU0 ? 1 : 0, 1.0);
+      c.add_controlled_gate(gate, controls, 0, targets, length);
+      c.add_gate(circuit::GateId::kX, {1});
+      for (const Engine engine : {Engine::kAuto, Engine::kStatevector, Engine::kDensity}) {
+        Options options = shots_of(10, 1);
+        options.engine = engine;
+        EXPECT_EQ(simulate(c, options).counts, (Counts{{"0010", 10}})) << control;
+      }
+      Program p = prepare(c);
+      circuit::Circuit kept;
+      keep_only(p, touched_qubits(p), kept);
+      ASSERT_EQ(p.ops.size(), 1u);
+      EXPECT_EQ(kept.num_qubits(), 1u);
+      EXPECT_EQ(kept.targets(p.ops[0])[0], 0u);
+    }
+  }
+}
+
 TEST(Prepare, DropsOverwrittenMeasurements) {
   const auto c = qasm("qreg q[2]; creg c[1]; x q[0]; measure q[0]->c[0]; measure q[1]->c[0];");
   EXPECT_EQ(prepare(c).deferred.size(), 1u);
