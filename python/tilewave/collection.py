@@ -186,9 +186,10 @@ def _watched_workers():
         workers = set()
         while not done.wait(0.02 if time.monotonic() < begun + 10 else 0.5):  # one that dies as it starts is seen before
             alive = set(multiprocessing.active_children()) - others
-            workers |= alive
-            if alive != workers and not done.wait(_GRACE_S):  # sinter kills its workers itself, and then returns
-                died.extend(worker.exitcode for worker in workers - alive)
+            workers |= {child for child in alive if child.name.startswith("Process-")}  # pools name theirs otherwise
+            ended = [worker.exitcode for worker in workers - alive if worker.exitcode != 0]
+            if ended and not done.wait(_GRACE_S):  # sinter kills its workers itself, and then returns
+                died.extend(ended)
                 signal.pthread_kill(main, signal.SIGINT)
                 return
 
