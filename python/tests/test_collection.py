@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 import xml.etree.ElementTree
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -180,11 +181,28 @@ def test_what_was_found_before_an_interrupt_is_kept(codes, tmp_path):
     (["--circuits", "good.stim", "--max_shots", "10", "--custom_decoders_module_function", "os:getpid"], 2,
      "os:getpid gives no dictionary of decoders"),
     (["--circuits", "good.stim", "--max_shots", "10", "--save_resume_filepath", "other.csv"], 4, "other.csv holds no statistics"),
-    (["--circuits", "good.stim", "--max_shots", "10", "--existing_data_filepaths", "cut.csv"], 4, "cut.csv holds no statistics"),
+    (["--circuits", "good.stim", "--max_shots", "10", "--existing_data_filepaths", "cut.csv"], 4, "cut.csv:2: no row of statistics: it is cut off"),
+    (["--circuits", "good.stim", "--max_shots", "1e5"], 2, "'1e5' is no whole number"),
+    (["--circuits", "good.stim", "--max_shots", "10", "--save_resume_filepath", "twice.csv"], 4, "twice.csv:3: a second header"),
+    (["--circuits", "good.stim", "--max_shots", "10", "--existing_data_filepaths", "joined.csv"], 4,
+     "joined.csv:2: more than a row"),
+    (["--circuits", "good.stim", "--max_shots", "10", "--existing_data_filepaths", "one.csv", "--save_resume_filepath", "one.csv"], 2,
+     "one.csv is save_resume_filepath"),
+    (["--circuits", "random.stim", "--max_shots", "10", "--save_resume_filepath", "new.csv"], 4,
+     "random.stim: observables are not deterministic"),
+    (["--circuits", "good.stim", "good.stim", "--max_shots", "10"], 2, "the same task is given twice, as good.stim"),
+    (["--circuits", "good.stim", "--max_shots", "10", "--plot", "x.svg"], 2, "which no circuit has"),
+    (["--circuits", "p=1.stim", "--max_shots", "10", "--plot", "x.wrong"], 2, "x.wrong: matplotlib draws no wrong"),
 ])
 def test_one_clear_error(tmp_path, words, code, message):
     (tmp_path / "bad.stim").write_text("NOTHING 1\n")
     (tmp_path / "good.stim").write_text("X_ERROR(0.1) 0\nM 0\nDETECTOR rec[-1]\nOBSERVABLE_INCLUDE(0) rec[-1]\n")
+    (tmp_path / "p=1.stim").write_text("X_ERROR(0.1) 0\nM 0\nDETECTOR rec[-1]\nOBSERVABLE_INCLUDE(0) rec[-1]\n")
+    (tmp_path / "random.stim").write_text("H 0\nM 0\nOBSERVABLE_INCLUDE(0) rec[-1]\n")
+    row = '10,0,0,0.1,vacuous,1234,"{""d"":3}",'
+    (tmp_path / "one.csv").write_text(f"{sinter.CSV_HEADER}\n{row}\n")
+    (tmp_path / "joined.csv").write_text(f"{sinter.CSV_HEADER}\n{row}{row}\n")
+    (tmp_path / "twice.csv").write_text(f"{sinter.CSV_HEADER}\n{row}\n{sinter.CSV_HEADER}\n{row}\n")
     (tmp_path / "other.csv").write_text("a,b\n1,2\n")
     (tmp_path / "cut.csv").write_text(f"{sinter.CSV_HEADER}\n  100,   1")  # by a program that was killed
     done = command("collect", *words, "--quiet", cwd=tmp_path)
@@ -208,6 +226,62 @@ def decoders():
                    env={**os.environ, "PYTHONPATH": f"{os.environ['PYTHONPATH']}:{tmp_path}"})
     assert done.returncode == 1
     assert done.stderr == "error: a worker failed: ArithmeticError: no way to decode\n"
+
+
+def test_files_that_an_ended_run_left_are_gone_on_with(codes, tmp_path):
+    """One without a row or a header yet, and one whose last row no newline ends: no row is lost."""
+    out = tmp_path / "stats.csv"
+    out.write_text("")
+    words = ["collect", "--circuits", codes[0], "--processes", 1, "--save_resume_filepath", out, "--quiet", "--max_shots"]
+    assert command(*words, 300).returncode == 0
+    text = out.read_text()
+    assert text.splitlines()[0] == sinter.CSV_HEADER
+    out.write_text(text.rstrip("\n"))
+    assert command(*words, 500).returncode == 0
+    assert out.read_text().startswith(text)
+    stats, = sinter.read_stats_from_csv_files(out)
+    assert stats.shots == 500
+
+
+class OfShape(sinter.Decoder):
+    """Predicts zeros in an array of this kind."""
+
+    def __init__(self, shape, dtype=np.uint8):
+        self.shape, self.dtype = shape, dtype
+
+    def compile_decoder_for_dem(self, *, dem):
+        return SimpleNamespace(decode_shots_bit_packed=lambda bit_packed_detection_event_data: np.zeros(
+            self.shape(len(bit_packed_detection_event_data)), self.dtype))
+
+
+@pytest.mark.parametrize("decoder", [
+    OfShape(lambda shots: (shots, 2), np.bool_), OfShape(lambda shots: (shots, 3), np.bool_), OfShape(lambda shots: (1, 1)),
+    OfShape(lambda shots: (shots,)), OfShape(lambda shots: (shots, 3)), OfShape(lambda shots: (shots, 1), np.int64)])
+def test_predictions_of_another_shape_are_refused(decoder):
+    """Bits that are not packed, a row for all shots: NumPy would stretch them, and the rate would be another one."""
+    from tilewave.sinter import TilewaveSampler
+    circuit = stim.Circuit("X_ERROR(0.1) 0 1\nM 0 1\nDETECTOR rec[-1]\nOBSERVABLE_INCLUDE(0) rec[-1]\n"
+                           "OBSERVABLE_INCLUDE(1) rec[-2]\n")
+    task = sinter.Task(circuit=circuit, decoder="own", detector_error_model=circuit.detector_error_model())
+    with pytest.raises(ValueError, match=r"the decoder predicts .*, not uint8 \[100, 1\]"):
+        TilewaveSampler(decoder).compiled_sampler_for_task(task).sample(100)
+
+
+@pytest.mark.parametrize("script, message", [
+    ("import tilewave as tw\ntw.collect([{circuit!r}], max_shots=10, num_workers=1)\n", "under if __name__"),
+    ("""import os, signal, sinter, tilewave as tw
+class Dying(sinter.Decoder):
+    def compile_decoder_for_dem(self, *, dem):
+        os.kill(os.getpid(), signal.SIGKILL)
+if __name__ == "__main__":
+    tw.collect([{circuit!r}], decoders={{"dying": Dying()}}, max_shots=10, num_workers=2)
+""", "killed by signal 9")])
+def test_a_worker_that_dies_ends_the_run(tmp_path, script, message):
+    """sinter would wait for it for ever."""
+    path = tmp_path / "script.py"
+    path.write_text(script.format(circuit="X_ERROR(0.1) 0\nM 0\nDETECTOR rec[-1]\nOBSERVABLE_INCLUDE(0) rec[-1]\n"))
+    done = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1 and message in done.stderr.splitlines()[-1], done.stderr
 
 
 def test_a_decoder_that_is_not_installed_is_named(monkeypatch):

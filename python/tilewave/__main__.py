@@ -60,7 +60,10 @@ def _collect_parser():
 
 
 def _positive(text):
-    value = int(text)
+    try:
+        value = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{text}' is no whole number") from None
     if value < 1:
         raise argparse.ArgumentTypeError(f"'{text}' is not positive")
     return value
@@ -145,7 +148,7 @@ def _tasks(a):
                 obs_mask = np.packbits(flags, bitorder="little")
         except Exception as problem:  # whatever the expression of the command line does
             raise _Failure(f"a predicate of post-selection fails for {path}: {type(problem).__name__}: {problem}", USAGE) from None
-        yield sinter.Task(circuit=circuit, json_metadata=metadata,
+        yield sinter.Task(circuit=circuit, json_metadata=metadata, circuit_path=path,
                           postselection_mask=mask if mask is not None and mask.any() else None,
                           postselected_observables_mask=obs_mask if obs_mask is not None and obs_mask.any() else None)
 
@@ -166,14 +169,22 @@ def _custom(functions):
 
 
 def _statistics(paths):
-    import sinter
-    stats = []
-    for path in paths:
-        try:
-            stats += sinter.read_stats_from_csv_files(path)
-        except (ValueError, KeyError, TypeError) as problem:
-            raise _Failure(f"{path} holds no statistics of collect or sinter: {type(problem).__name__}: {problem}", INPUT) from None
-    return stats
+    from .collection import statistics_of
+    try:
+        return [stats for path in paths for stats in statistics_of(path)]
+    except ValueError as problem:
+        raise _Failure(str(problem), INPUT) from None
+
+
+def _check_picture(path, tasks):
+    """Fails where the picture of a long run could not be drawn at its end."""
+    from matplotlib.figure import Figure
+    ending, known = os.path.splitext(path)[1][1:].lower(), Figure().canvas.get_supported_filetypes()
+    if ending and ending not in known:
+        raise _Failure(f"{path}: matplotlib draws no {ending}: use one of {', '.join(sorted(known))}", USAGE)
+    if not any(isinstance(task.json_metadata, dict) and "p" in task.json_metadata for task in tasks):
+        raise _Failure("--plot draws rates over the metadata p, which no circuit has: name files as in d=5,p=0.001.stim, or give "
+                       "--metadata", USAGE)
 
 
 def collect(words: list[str]) -> None:
@@ -182,13 +193,16 @@ def collect(words: list[str]) -> None:
     if a.plot:
         _need("matplotlib", "plot")
     import sinter
-    from .collection import collect as run
+    from .collection import CircuitError, WorkerError, collect as run
     custom = _custom(a.custom_decoders_module_function)
     if a.processes != "auto" and not (a.processes.isdigit() and int(a.processes) > 0):
         raise _Failure(f"--processes is a number or auto, not '{a.processes}'", USAGE)
     tasks = list(_tasks(a))
+    if a.plot:
+        _check_picture(a.plot, tasks)
     resumed = a.save_resume_filepath
-    _statistics([*a.existing_data_filepaths, *([resumed] if resumed and os.path.exists(resumed) else [])])
+    holds_rows = resumed is not None and os.path.exists(resumed) and os.path.getsize(resumed) > 0
+    _statistics([*a.existing_data_filepaths, *([resumed] if holds_rows else [])])
     to_output = a.save_resume_filepath is None
     if to_output:
         print(sinter.CSV_HEADER, flush=True)
@@ -207,7 +221,11 @@ def collect(words: list[str]) -> None:
                     threads=a.threads, device=a.device)
     except ModuleNotFoundError as missing:
         raise _Failure(str(missing), RESOURCES) from None
-    except RuntimeError as problem:  # sinter's, whose text is the traceback of a worker
+    except CircuitError as problem:
+        raise _Failure(str(problem), INPUT) from None
+    except WorkerError as problem:
+        raise _Failure(str(problem), INTERNAL) from None
+    except (RuntimeError, ValueError) as problem:  # sinter's, whose text is the traceback of a worker
         if problem.__cause__ is None:
             raise
         raise _Failure(f"a worker failed: {type(problem.__cause__).__name__}: {problem.__cause__}", INTERNAL) from None

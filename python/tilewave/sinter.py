@@ -27,7 +27,8 @@ class TilewaveSampler(sinter.Sampler):
     sinter.Decoder that implements compile_decoder_for_dem. The name "perfectionist" discards every shot with a detection
     event. A task's `postselection_mask` and `postselected_observables_mask` are heeded; discarded shots are not decoded.
     ``threads`` are the sampling threads of each worker. With a ``seed`` every worker draws the same shots: give one where
-    a single worker runs only. Raises ValueError for a decoder that is not known, or that decodes files only."""
+    a single worker runs only. Raises ValueError for a decoder that is not known, or that decodes files only; its samplers do for
+    predictions that are not uint8 [shots, bytes of observables], or one byte more."""
 
     def __init__(self, decoder: Union[str, sinter.Decoder] = "pymatching", *, seed: Seed = None, threads: int = 1,
                  device: Device = "cpu", count_observable_error_combos: bool = False,
@@ -104,6 +105,7 @@ class _CompiledTilewaveSampler(sinter.CompiledSampler):
             dets, obs = self._sampler.sample(shots, separate_observables=True, bit_packed=True, postselection_mask=self._mask)
         discards = shots - len(dets)
         predictions = self._decoder.decode_shots_bit_packed(bit_packed_detection_event_data=dets)
+        _check_predictions(predictions, *obs.shape)
         if predictions.shape[1] == obs.shape[1] + 1:  # a further byte that is not zero discards the shot
             keep = predictions[:, -1] == 0
             discards += int((~keep).sum())
@@ -120,6 +122,16 @@ class _CompiledTilewaveSampler(sinter.CompiledSampler):
                 counts["obs_mistake_mask=" + "".join("_E"[bit] for bit in bits)] += int(times)
         return sinter.AnonTaskStats(shots=shots, errors=int(wrong.sum()), discards=discards,
                                     seconds=time.monotonic() - start, custom_counts=counts)
+
+
+def _check_predictions(predictions, shots, observable_bytes):
+    """Raises for what NumPy would stretch over the observables of other shots or bits."""
+    if (not isinstance(predictions, np.ndarray) or predictions.dtype != np.uint8 or predictions.ndim != 2
+            or predictions.shape[0] != shots or predictions.shape[1] - observable_bytes not in (0, 1)):
+        given = (f"{predictions.dtype} {list(predictions.shape)}" if isinstance(predictions, np.ndarray)
+                 else type(predictions).__name__)
+        raise ValueError(f"the decoder predicts {given}, not uint8 [{shots}, {observable_bytes}]: a row a shot, eight observables a "
+                         "byte, with a further byte where it discards shots")
 
 
 def _mask_of(mask, bits, name):

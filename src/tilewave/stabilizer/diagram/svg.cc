@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 
 #include "tilewave/base/read_double.h"
 
@@ -13,10 +15,34 @@ std::string number(double value) {
   return write_double(rounded == 0 ? 0 : rounded, std::chars_format::general, 10);
 }
 
+// The bytes of the UTF-8 character that begins a text, 0 where none does that XML may hold.
+std::size_t xml_character(std::string_view text) {
+  const auto byte = [&](std::size_t k) {
+    return k < text.size() ? static_cast<unsigned char>(text[k]) : 0U;
+  };
+  const unsigned first = byte(0);
+  if (first < 0x80) return first >= 0x20 || first == '\n' ? 1 : 0;
+  const std::size_t bytes = first < 0xC2   ? 0
+                            : first < 0xE0 ? 2
+                            : first < 0xF0 ? 3
+                            : first < 0xF5 ? 4
+                                           : 0;
+  std::uint32_t code = first & (0xFFU >> (bytes + 1));
+  for (std::size_t k = 1; k < bytes; ++k) {
+    if ((byte(k) & 0xC0) != 0x80) return 0;
+    code = code << 6 | (byte(k) & 0x3F);
+  }
+  const bool too_long = (bytes == 3 && code < 0x800) || (bytes == 4 && code < 0x10000);
+  const bool surrogate = code >= 0xD800 && code < 0xE000;
+  const bool none = code == 0xFFFE || code == 0xFFFF;
+  return too_long || surrogate || none || code > 0x10FFFF ? 0 : bytes;
+}
+
 // What XML has another meaning for, or no place for at all.
 void escape(std::string_view text, std::string& out) {
-  for (char c : text) {
-    switch (c) {
+  while (!text.empty()) {
+    const std::size_t bytes = xml_character(text);
+    switch (text.front()) {
       case '<':
         out += "&lt;";
         break;
@@ -30,8 +56,13 @@ void escape(std::string_view text, std::string& out) {
         out += "&quot;";
         break;
       default:
-        out += static_cast<unsigned char>(c) < 0x20 && c != '\n' ? ' ' : c;
+        if (bytes > 0) {
+          out += text.substr(0, bytes);
+        } else {
+          out += static_cast<unsigned char>(text.front()) < 0x20 ? " " : "\xEF\xBF\xBD";  // U+FFFD
+        }
     }
+    text.remove_prefix(bytes > 0 ? bytes : 1);
   }
 }
 
