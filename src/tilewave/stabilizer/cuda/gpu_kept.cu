@@ -75,16 +75,40 @@ std::uint64_t GpuRows::each_kept(const ShotRange& shots, std::uint64_t at_once,
     const std::uint64_t words = at_once * shots_ * row_words();
     if (!take.all && closed_.count() < words) closed_ = DeviceBuffer<std::uint32_t>(words);
   }
+  std::uint64_t sum = 0;
+  finish_all([&] { sum = work_on(all, take); });
+  return sum;
+}
+
+void GpuRows::finish_all(const std::function<void()>& work) {
   try {
-    const std::uint64_t sum = work_on(all, take);
+    work();
     synchronize();
-    return sum;
   } catch (...) {
     // Nothing may be written any more to what the caller frees.
     for (const cudaStream_t s : {streams_[0].stream, streams_[1].stream, out_.stream})
       (void)cudaStreamSynchronize(s);
     throw;
   }
+}
+
+bool GpuRows::make_arrays(const ShotRange& shots, DeviceLayout layout,
+                          std::vector<ArrayPart> parts) {
+  std::erase_if(parts, [](const ArrayPart& p) { return p.bits.count == 0; });
+  if (!must_be_zero_.empty() || parts.empty() || shots.count == 0 ||
+      !makes_arrays(layout, shots.first, parts))
+    return false;
+  finish_all([&] {
+    int buffer = 0;
+    for (const KeptStretch& s : stretches(shots, at_once_)) {
+      check_interrupt();
+      const auto offset = static_cast<std::int64_t>(s.first_block * shots_ - shots.first);
+      launch_arrays(s, layout, offset, parts, buffer, streams_[buffer].stream);
+      check_cuda(cudaGetLastError(), "start a kernel on the device");
+      buffer ^= 1;
+    }
+  });
+  return true;
 }
 
 std::uint64_t GpuRows::work_on(const std::vector<KeptStretch>& all, const Takers& take) {
@@ -190,9 +214,15 @@ std::vector<DeviceShots> GpuRows::keep_on_device(const ShotRange& shots,
 std::vector<DeviceShots> GpuRows::keep_rows(const ShotRange& shots,
                                             const std::vector<BitRange>& parts, bool bytes) {
   std::vector<DeviceShots> out(parts.size());
+  std::vector<ArrayPart> arrays;
   for (std::size_t k = 0; k < parts.size(); ++k) {
     out[k].row_bytes = bytes ? parts[k].count : (parts[k].count + 7) / 8;
     out[k].memory = pool_->take(shots.count * out[k].row_bytes);
+    arrays.push_back({parts[k], static_cast<std::uint8_t*>(out[k].memory.get()), out[k].row_bytes});
+  }
+  if (make_arrays(shots, bytes ? DeviceLayout::kBytes : DeviceLayout::kPacked, arrays)) {
+    for (DeviceShots& o : out) o.rows = o.shots = shots.count;
+    return out;
   }
   std::uint64_t done = 0;
   Takers take;
@@ -218,8 +248,16 @@ std::vector<DeviceShots> GpuRows::keep_bit_rows(const ShotRange& shots,
                                                 const std::vector<BitRange>& parts) {
   std::vector<DeviceShots> out(parts.size());
   const std::uint64_t stride = (shots.count + 7) / 8;
-  for (std::size_t k = 0; k < parts.size(); ++k)
+  std::vector<ArrayPart> arrays;
+  for (std::size_t k = 0; k < parts.size(); ++k) {
     out[k].memory = pool_->take(parts[k].count * stride);
+    arrays.push_back({parts[k], static_cast<std::uint8_t*>(out[k].memory.get()), stride});
+  }
+  if (make_arrays(shots, DeviceLayout::kBitRows, arrays)) {
+    for (std::size_t k = 0; k < parts.size(); ++k)
+      out[k].shots = shots.count, out[k].rows = parts[k].count, out[k].row_bytes = stride;
+    return out;
+  }
   std::uint64_t done = 0;
   const auto place = [&](std::size_t k) {
     return BitRowsOut{static_cast<std::uint8_t*>(out[k].memory.get()), stride, done};
