@@ -131,6 +131,9 @@ inline void Block::run(std::uint32_t num_threads, std::uint32_t seed,
 #define blockDim (tilewave::emulation::block_dim)
 
 inline void __syncthreads() { tilewave::emulation::block.meet(); }
+inline std::uint32_t __funnelshift_l(std::uint32_t low, std::uint32_t high, std::uint32_t shift) {
+  return shift % 32 == 0 ? high : high << shift % 32 | low >> (32 - shift % 32);
+}
 inline std::uint32_t __ldg(const std::uint32_t* p) { return *p; }
 inline uint2 __ldg(const uint2* p) { return *p; }
 inline int __ffs(int value) { return __builtin_ffs(value); }

@@ -12,6 +12,7 @@
 #include "tilewave/stabilizer/cpu/sparse_run.h"
 #include "tilewave/stabilizer/cuda/frame_layout.h"
 #include "tilewave/stabilizer/cuda/frame_machine.cuh"
+#include "tilewave/stabilizer/cuda/pack_tiles.cuh"
 #include "tilewave/stabilizer/cuda/sparse_machine.cuh"
 
 namespace tilewave::stabilizer {
@@ -275,6 +276,58 @@ std::size_t expect_sparse(SparseProgram p, std::uint32_t log2_unit, std::uint64_
     }
   }
   return blocks.steps();
+}
+
+// Rows of random bits to packed rows, parts and ranges of all kinds, beside a loop over bits.
+TEST(Emulation, tiles_of_bits_are_packed_to_rows_of_any_length) {
+  std::mt19937 random(7);
+  constexpr std::uint64_t kUnits = 32, kShots = 32 * kUnits, kAround = 64;
+  for (std::uint32_t num_bits : {1u,  7u,  8u,  9u,   17u,  31u,   32u,   33u,   40u,   47u,  56u,
+                                 63u, 64u, 65u, 128u, 135u, 1000u, 1016u, 1024u, 1321u, 2600u}) {
+    const std::uint32_t rows = num_bits + 5, first = num_bits % 3;
+    std::vector<std::uint32_t> bits(rows * kUnits), flips((rows + 31) / 32);
+    for (auto& w : bits) w = static_cast<std::uint32_t>(random());
+    for (auto& w : flips) w = static_cast<std::uint32_t>(random());
+    const std::uint64_t stride = (num_bits + 7) / 8;
+    for (const bool has_flips : {false, true}) {
+      for (const auto& [from, to] : {std::pair<std::uint64_t, std::uint64_t>{0, kShots},
+                                     {3, kShots - 7},
+                                     {300, 301},
+                                     {256, 511}}) {
+        for (const std::uint64_t before : {0, 1, 6}) {  // rows that stand before
+          std::vector<std::uint8_t> got((before + to - from) * stride + 2 * kAround, 0xA5),
+              want = got;
+          PackView v{bits.data(),
+                     has_flips ? flips.data() : nullptr,
+                     kUnits,
+                     first,
+                     from,
+                     to,
+                     got.data() + kAround,
+                     stride,
+                     static_cast<std::int64_t>(before) - static_cast<std::int64_t>(from)};
+          v.num_bits = num_bits;
+          v = with_tiles(v);
+          std::vector<std::uint32_t> shared(pack_shared_words(v), 0x12345678u);
+          for (std::uint64_t block = 0; block < pack_blocks(v); ++block)
+            emulation::block.run(kPackThreads, static_cast<std::uint32_t>(block + 1),
+                                 [&] { pack_tile(v, block, shared.data()); });
+          for (std::uint64_t s = from; s < to; ++s) {
+            std::uint8_t* const row = want.data() + kAround + (before + s - from) * stride;
+            std::fill_n(row, stride, 0);
+            for (std::uint32_t b = 0; b < num_bits; ++b) {
+              const std::uint32_t r = first + b;
+              const bool inverse = has_flips && ((flips[r / 32] >> r % 32) & 1);
+              if (((bits[r * kUnits + s / 32] >> s % 32) & 1) != inverse)
+                row[b / 8] |= static_cast<std::uint8_t>(1u << b % 8);
+            }
+          }
+          EXPECT_TRUE(got == want)
+              << num_bits << " bits, shots " << from << " to " << to << ", behind " << before;
+        }
+      }
+    }
+  }
 }
 
 // Errors that flip neighbouring detectors and now and then an observable.

@@ -18,6 +18,8 @@ struct KeptStretch {
   std::uint64_t from, to;
 };
 
+constexpr std::uint64_t kArrayAlign = 256;  // bytes, where arrays begin
+
 /// Where bits of shots go, rows `stride` bytes apart.
 struct ArrayPart {
   BitRange bits;
@@ -81,13 +83,18 @@ class GpuRows : public GpuRun {
                          const BitRowsOut& /*out*/, int /*buffer*/, cudaStream_t /*stream*/) {
     return false;
   }
-  /// Whether launch_arrays() makes such arrays, of shots from `first_shot` on: there is a part, and none
-  /// is of no bits.
-  virtual bool makes_arrays(DeviceLayout /*layout*/, std::uint64_t /*first_shot*/,
+  /// The same as packed rows; shot s of what was made is row s + offset of the array.
+  virtual bool read_packed(const ArrayPart& /*part*/, std::uint64_t /*from*/,
+                           std::uint64_t /*count*/, std::int64_t /*offset*/, int /*buffer*/,
+                           cudaStream_t /*stream*/) {
+    return false;
+  }
+  /// Whether launch_arrays() makes such arrays: there is a part, and none is of no bits.
+  virtual bool makes_arrays(DeviceLayout /*layout*/, const ShotRange& /*shots*/,
                             const std::vector<ArrayPart>& /*parts*/) const {
     return false;
   }
-  /// Writes shots of blocks straight to arrays, which begin at multiples of 256 bytes; shot s of the
+  /// Writes shots of blocks straight to arrays, which begin at multiples of kArrayAlign; shot s of the
   /// blocks is shot s + offset of the arrays.
   virtual void launch_arrays(const KeptStretch& /*stretch*/, DeviceLayout /*layout*/,
                              std::int64_t /*offset*/, const std::vector<ArrayPart>& /*parts*/,

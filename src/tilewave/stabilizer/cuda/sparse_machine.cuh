@@ -115,11 +115,8 @@ struct WindowRows {
         each([](std::uint32_t* to, std::uint32_t v) { *to = v; });
       } else {
         const RowBytes bytes = out.bytes_of(shot, word);
-        if (bytes.begin == 0 && bytes.end == 4) {
-          each([&](std::uint32_t* to, std::uint32_t v) { *to = v & bytes.mask; });
-        } else if (bytes.begin < bytes.end) {
-          each([&](std::uint32_t* to, std::uint32_t v) { store_bytes(to, v & bytes.mask, bytes); });
-        }
+        if (bytes.begin >= bytes.end) continue;
+        each([&](std::uint32_t* to, std::uint32_t v) { store_bytes(to, v, bytes); });
       }
     }
   }

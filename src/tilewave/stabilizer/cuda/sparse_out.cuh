@@ -10,8 +10,8 @@
 
 #include <cstdint>
 
-#include "tilewave/base/host_device.h"
 #include "tilewave/stabilizer/cuda/frame_words.cuh"
+#include "tilewave/stabilizer/cuda/row_bytes.cuh"
 
 namespace tilewave::stabilizer {
 
@@ -21,8 +21,6 @@ enum class SparseLayout : std::uint8_t {
   kBits,    ///< a row a bit
 };
 
-/// By how many bits packed rows stand further at most.
-constexpr std::uint32_t kMostShift = 24;
 /// Shots that are stored at a time where rows are of a bit.
 constexpr std::uint32_t kBitStore = 128;
 
@@ -43,30 +41,6 @@ struct SparseOut {
   std::uint64_t from = 0, to = 0;
   std::int64_t offset = 0;
 };
-
-/// Which bytes of a word of an array belong to a row, and which bits of them to its part.
-struct RowBytes {
-  std::uint32_t begin, end, mask;
-};
-/// Of word `word` from the one on in which a row of `num_bits` bits begins, at its byte `skew`.
-TW_HD RowBytes row_bytes_of(std::uint32_t word, std::uint32_t skew, std::uint32_t num_bits) {
-  const std::uint32_t begin = word == 0 ? skew : 0;
-  const std::uint32_t end_bit = num_bits + 8 * skew, first_bit = 32 * word;
-  if (end_bit <= first_bit) return {0, 0, 0};
-  const std::uint32_t bits = end_bit - first_bit;
-  return {begin, bits >= 32 ? 4 : (bits + 7) / 8, bits >= 32 ? ~0u : (1u << bits) - 1};
-}
-
-/// The bytes of a word that belong to a row, to `to`; those beside them are other threads'.
-__device__ inline void store_bytes(std::uint32_t* to, std::uint32_t v, const RowBytes& b) {
-  if (((b.begin | b.end) & 1) == 0) {
-    for (std::uint32_t k = b.begin; k < b.end; k += 2)
-      reinterpret_cast<std::uint16_t*>(to)[k / 2] = static_cast<std::uint16_t>(v >> 8 * k);
-    return;
-  }
-  for (std::uint32_t k = b.begin; k < b.end; ++k)
-    reinterpret_cast<std::uint8_t*>(to)[k] = static_cast<std::uint8_t>(v >> 8 * k);
-}
 
 /// The output as a block sees it, which numbers its own shots from 0.
 template <SparseLayout kLayout>

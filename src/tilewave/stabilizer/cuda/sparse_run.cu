@@ -114,13 +114,14 @@ class GpuSparse : public GpuRows {
     out.parts[0].end = static_cast<std::uint32_t>(8 * made_stride());
     words_.start(seed, first_block, num_blocks, out, stream);
   }
-  bool makes_arrays(DeviceLayout layout, std::uint64_t first_shot,
+  bool makes_arrays(DeviceLayout layout, const ShotRange& shots,
                     const std::vector<ArrayPart>& parts) const override {
     const auto first = [&](std::size_t k) { return parts[k].bits.first; };
     if (parts.size() > std::size(SparseOut{}.parts)) return false;
     if (layout == DeviceLayout::kPacked)
       return packed_ && first(0) == 0 && (parts.size() < 2 || packed_.keeps(first(1)));
-    if (layout != DeviceLayout::kBitRows || !bit_rows_ || first_shot % kBitStore != 0) return false;
+    if (layout != DeviceLayout::kBitRows || !bit_rows_ || shots.first % kBitStore != 0)
+      return false;
     return parts[0].stride % (kBitStore / 8) == 0 &&
            (parts.size() < 2 || first(0) + parts[0].bits.count <= first(1));
   }
