@@ -12,13 +12,11 @@
 
 namespace tilewave::stabilizer {
 
-// Every layout of device memory, of shots whose rows are known.
-inline void expect_layouts(ShotSource& gpu, const ShotRange& range, const Mask& mask,
+// Every layout of parts in device memory, of shots whose rows are known.
+inline void expect_layouts(ShotSource& gpu, const ShotRange& range,
+                           const std::vector<BitRange>& parts, const Mask& mask,
                            const std::vector<std::uint8_t>& rows, const std::string& what) {
-  const std::uint64_t bits = gpu.num_bits(), bytes = gpu.row_bytes();
-  if (bits == 0) return;
-  const std::vector<BitRange> parts{{0, bits}, {bits / 3, bits - bits / 3}, {bits - 1, 1}};
-  const std::uint64_t shots = rows.size() / bytes;
+  const std::uint64_t bytes = gpu.row_bytes(), shots = rows.size() / bytes;
   for (DeviceLayout layout : {DeviceLayout::kPacked, DeviceLayout::kBytes, DeviceLayout::kBitRows,
                               DeviceLayout::kLists}) {
     const auto made = gpu.keep_on_device(range, parts, layout, mask);
@@ -65,6 +63,21 @@ inline void expect_layouts(ShotSource& gpu, const ShotRange& range, const Mask& 
       EXPECT_EQ(wrong, 0u) << what << " layout " << static_cast<int>(layout) << " part " << k;
     }
   }
+}
+
+// The same of all bits, of all but the last ones and these, and of parts that no way has been made for.
+inline void expect_layouts(ShotSource& gpu, const ShotRange& range, const Mask& mask,
+                           const std::vector<std::uint8_t>& rows, const std::string& what) {
+  const std::uint64_t bits = gpu.num_bits();
+  if (bits == 0) return;
+  using Parts = std::vector<BitRange>;
+  std::vector<Parts> all{{{0, bits}},
+                         {{0, bits}, {bits / 3, bits - bits / 3}, {bits - 1, 1}},
+                         {{0, bits - 1}, {bits - 1, 1}}};
+  if (bits > 3) all.push_back({{0, bits - 3}, {bits - 3, 3}});
+  for (const Parts& parts : all)
+    expect_layouts(gpu, range, parts, mask, rows,
+                   what + ", " + std::to_string(parts.size()) + " parts");
 }
 
 }  // namespace tilewave::stabilizer
