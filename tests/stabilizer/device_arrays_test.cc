@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "stabilizer/device_layouts.h"
+#include "stabilizer/frame_circuits.h"
 #include "tilewave/base/error.h"
 #include "tilewave/circuit/code_circuits.h"
 #include "tilewave/language/stim/text.h"
@@ -43,28 +44,47 @@ StabProgram code(std::uint32_t distance, double p) {
   return lower(circuit::code_circuit("surface_code", "rotated_memory_z", o));
 }
 
-std::string chain(int bits) {
+// Detectors, of which some share an observable.
+std::string chain(int detectors, int observables = 0) {
   std::string out;
-  for (int k = 0; k < bits; ++k)
+  for (int k = 0; k < detectors; ++k) {
     out += "X_ERROR(0." + std::to_string(1 + k % 4) + ") 0\nMR 0\nDETECTOR rec[-1]\n";
+    if (observables > 0)
+      out += "OBSERVABLE_INCLUDE(" + std::to_string(k % observables) + ") rec[-1]\n";
+  }
   return out;
 }
 
-// Rows of 1 to 40 bits and of whole words, stretches that begin and end anywhere.
+// Rows of 1 to 17 bytes and of whole words, stretches that begin and end anywhere, also where arrays are written
+// as shots are made.
 TEST(DeviceArrays, every_layout_has_the_bits_of_the_cpu) {
   std::vector<std::pair<std::string, StabProgram>> programs;
   for (const int bits : {1, 2, 7, 8, 9, 24, 31, 32, 33, 40, 128})
     programs.emplace_back(std::to_string(bits) + " bits", lower(language::parse_stim(chain(bits))));
+  for (int bytes = 1; bytes <= 17; ++bytes) {
+    for (const int observables : {1, 3})
+      programs.emplace_back(
+          std::to_string(bytes) + " bytes, " + std::to_string(observables) + " observables",
+          lower(language::parse_stim(chain(8 * bytes - bytes % 5 - observables, observables))));
+  }
+  programs.emplace_back("every channel", lower(language::parse_stim(kChannels)));
   programs.emplace_back("d=3", code(3, 0.01));
   programs.emplace_back("d=7", code(7, 0.005));
+  programs.emplace_back("d=11", code(11, 0.005));
   for (const auto& [name, program] : programs) {
     for (Engine engine : {Engine::kFrame, Engine::kSparse}) {
       const auto gpu = gpu_source(program, engine);
       if (!gpu) GTEST_SKIP();
       const auto cpu = source_of(program, engine, {});
       const std::uint64_t bytes = cpu->row_bytes();
-      for (const auto& [first, count] :
-           {std::pair{0u, 4096u}, {1u, 1u}, {1000u, 5000u}, {31u, 33u}, {1024u, 1000u}, {5u, 0u}}) {
+      for (const auto& [first, count] : {std::pair{0u, 4096u},
+                                         {1u, 1u},
+                                         {1000u, 5000u},
+                                         {31u, 33u},
+                                         {1024u, 1000u},
+                                         {5u, 0u},
+                                         {2048u, 3072u},
+                                         {384u, 5117u}}) {
         const std::string what = name + (engine == Engine::kFrame ? " frame" : " sparse") +
                                  " from " + std::to_string(first) + " " + std::to_string(count);
         const std::vector<std::uint8_t> want = rows_of(*cpu, kSeed, first, count);

@@ -3,65 +3,20 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "tilewave/runtime/cuda/device_memory.h"
-#include "tilewave/stabilizer/sample/fill_shots.h"
+#include "stabilizer/shot_rows.h"
 #include "tilewave/stabilizer/sample/sampler.h"
 
 namespace tilewave::stabilizer {
 
-using Mask = std::vector<std::uint64_t>;
-
-// The rows of shots without gaps. Threads and blocks come in any order.
-inline std::vector<std::uint8_t> rows_of(ShotSource& source, std::uint64_t seed,
-                                         std::uint64_t first, std::uint64_t count) {
-  const std::uint64_t bytes = source.row_bytes(), stride = source.row_stride();
-  std::vector<std::uint8_t> out(count * bytes);
-  fill_shots(source, seed, first, count, 4, [&](const FilledRows& part) {
-    for (std::uint64_t s = 0; s < part.count; ++s)
-      std::copy_n(part.rows + s * stride, bytes,
-                  out.begin() + static_cast<std::ptrdiff_t>((part.first + s) * bytes));
-  });
-  return out;
-}
-
-inline bool bit(const std::uint8_t* row, std::uint64_t b) { return (row[b / 8] >> (b % 8)) & 1; }
-
-// Those in which no bit of the mask is set.
-inline std::vector<std::uint8_t> kept_of(const std::vector<std::uint8_t>& rows, std::uint64_t bytes,
-                                         const Mask& mask) {
-  std::vector<std::uint8_t> out;
-  for (std::uint64_t s = 0; s * bytes < rows.size(); ++s) {
-    const std::uint8_t* row = rows.data() + s * bytes;
-    bool keep = true;
-    for (std::uint64_t b = 0; b < 8 * bytes && b / 64 < mask.size(); ++b)
-      keep = keep && !(((mask[b / 64] >> (b % 64)) & 1) && bit(row, b));
-    if (keep) out.insert(out.end(), row, row + bytes);
-  }
-  return out;
-}
-
-template <class T>
-std::vector<T> to_host(const std::shared_ptr<void>& memory, std::uint64_t count) {
-  std::vector<T> out(count);
-  if (count == 0) return out;
-  runtime::cuda::copy_on_device(0, out.data(), memory.get(), count * sizeof(T));
-  runtime::cuda::finish_on_device(0);
-  return out;
-}
-
-// Every layout of device memory, of shots whose rows are known.
-inline void expect_layouts(ShotSource& gpu, const ShotRange& range, const Mask& mask,
+// Every layout of parts in device memory, of shots whose rows are known.
+inline void expect_layouts(ShotSource& gpu, const ShotRange& range,
+                           const std::vector<BitRange>& parts, const Mask& mask,
                            const std::vector<std::uint8_t>& rows, const std::string& what) {
-  const std::uint64_t bits = gpu.num_bits(), bytes = gpu.row_bytes();
-  if (bits == 0) return;
-  const std::vector<BitRange> parts{{0, bits}, {bits / 3, bits - bits / 3}, {bits - 1, 1}};
-  const std::uint64_t shots = rows.size() / bytes;
+  const std::uint64_t bytes = gpu.row_bytes(), shots = rows.size() / bytes;
   for (DeviceLayout layout : {DeviceLayout::kPacked, DeviceLayout::kBytes, DeviceLayout::kBitRows,
                               DeviceLayout::kLists}) {
     const auto made = gpu.keep_on_device(range, parts, layout, mask);
@@ -108,6 +63,21 @@ inline void expect_layouts(ShotSource& gpu, const ShotRange& range, const Mask& 
       EXPECT_EQ(wrong, 0u) << what << " layout " << static_cast<int>(layout) << " part " << k;
     }
   }
+}
+
+// The same of all bits, of all but the last ones and these, and of parts that no way has been made for.
+inline void expect_layouts(ShotSource& gpu, const ShotRange& range, const Mask& mask,
+                           const std::vector<std::uint8_t>& rows, const std::string& what) {
+  const std::uint64_t bits = gpu.num_bits();
+  if (bits == 0) return;
+  using Parts = std::vector<BitRange>;
+  std::vector<Parts> all{{{0, bits}},
+                         {{0, bits}, {bits / 3, bits - bits / 3}, {bits - 1, 1}},
+                         {{0, bits - 1}, {bits - 1, 1}}};
+  if (bits > 3) all.push_back({{0, bits - 3}, {bits - 3, 3}});
+  for (const Parts& parts : all)
+    expect_layouts(gpu, range, parts, mask, rows,
+                   what + ", " + std::to_string(parts.size()) + " parts");
 }
 
 }  // namespace tilewave::stabilizer

@@ -2,7 +2,8 @@
 // counted on the device, for rotated surface codes with rounds = distance; without a probability
 // p = 0.001. With several GPUs, the rate of both counting together follows. leaky:11:0.0001:1 is the code of
 // docs/leakage.md, with the probabilities of leaking behind a gate and of coming back once a round.
-// Usage: gpu_rates [count] [distance[:p]...] [leaky:distance:p:relax...]; `count`: only what is counted
+// Usage: gpu_rates [count|arrays] [distance[:p]...] [leaky:distance:p:relax...]; `count`: only what is counted;
+// `arrays`: those that stay on the device, beside it (array_rates.h)
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -12,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "stabilizer/array_rates.h"
 #include "stabilizer/frame_circuits.h"
 #include "tilewave/base/error.h"
 #include "tilewave/circuit/code_circuits.h"
@@ -92,10 +94,10 @@ void rate_together(std::uint32_t distance, const StabProgram& program, Engine en
 int main(int argc, char** argv) {
   std::vector<std::pair<std::uint32_t, double>> codes;
   std::vector<std::vector<double>> leaky;
-  bool only_count = false;
+  bool only_count = false, arrays = false;
   for (int k = 1; k < argc; ++k) {
-    if (!std::strcmp(argv[k], "count")) {
-      only_count = true;
+    if (!std::strcmp(argv[k], "count") || !std::strcmp(argv[k], "arrays")) {
+      (*argv[k] == 'c' ? only_count : arrays) = true;
       continue;
     }
     if (!std::strncmp(argv[k], "leaky:", 6)) {
@@ -119,6 +121,15 @@ int main(int argc, char** argv) {
       o.after_reset_flip_probability = o.before_round_data_depolarization = p;
       const StabProgram program =
           lower(tilewave::circuit::code_circuit("surface_code", "rotated_memory_z", o));
+      if (arrays) {
+        char name[64];
+        for (const Engine engine : {Engine::kSparse, Engine::kFrame}) {
+          std::snprintf(name, sizeof name, "d=%u p=%g %s", d, p,
+                        engine == Engine::kSparse ? "sparse" : "frame");
+          if (!ArrayRates(name, program, engine).run()) return 1;
+        }
+        continue;
+      }
       const std::uint64_t bits = program.counts.detectors + program.counts.observables;
       rates("sparse", d, p, bits, *make_gpu_run(build_sparse(program, SymptomKind::kDetectors)),
             only_count);

@@ -49,7 +49,7 @@ constexpr std::uint64_t kGpuKeepBytes = std::uint64_t{32}
                                         << 20;  ///< rows made before arrays are made of them
 constexpr std::uint64_t kGpuReadBytes = std::uint64_t{16}
                                         << 20;  ///< rows that are read again while in its cache
-constexpr std::uint64_t kGpuIdleShare = 16;     ///< of a GPU's memory, kept for the next arrays
+constexpr std::uint64_t kGpuIdleShare = 8;      ///< of a GPU's memory, kept for the next arrays
 constexpr double kMostBlockSteps = 0x1p29;  ///< amplitude steps of a block, if nothing is shared
 constexpr double kMostLeaves = 4096;        ///< ways of outcomes that are listed
 constexpr double kMostLeafSteps = 0x1p28;   ///< amplitude steps that may take

@@ -36,13 +36,14 @@ Reach reach_of(const SparseProgram& p, const SparseGroup& g) {
 }  // namespace
 
 std::optional<SparseWindows> sparse_windows(const SparseProgram& p, std::uint64_t bytes,
-                                            std::uint32_t most_tiles) {
+                                            std::uint32_t most_tiles, std::uint32_t most_shift) {
   SparseWindows w;
-  const auto row_words = static_cast<std::uint32_t>((p.num_bits + 31) / 32);
-  const auto first_fixed = static_cast<std::uint32_t>(p.num_detectors / 32);
-  w.fixed_words = p.num_detectors == p.num_bits ? 0 : row_words - first_fixed;
+  const auto row_words = static_cast<std::uint32_t>((p.num_bits + most_shift + 31) / 32);
+  w.first_fixed =
+      p.num_detectors == p.num_bits ? row_words : static_cast<std::uint32_t>(p.num_detectors / 32);
+  w.fixed_words = row_words - w.first_fixed;
   if (w.fixed_words > kMostFixedWords) return std::nullopt;
-  const std::uint32_t moving_words = row_words - w.fixed_words;  // detectors below the fixed words
+  const std::uint32_t moving_words = w.first_fixed;  // detectors below the fixed words
 
   std::vector<Reach> reaches;
   for (const SparseGroup& g : p.groups) reaches.push_back(reach_of(p, g));
@@ -58,7 +59,7 @@ std::optional<SparseWindows> sparse_windows(const SparseProgram& p, std::uint64_
     Placed at{{k, t.group, t.shift}, 0, 0};
     if (reach.first <= reach.last) {
       at.first_word = std::min((reach.first - t.shift) / 32, moving_words);
-      at.end_word = std::min((reach.last - t.shift) / 32 + 1, moving_words);
+      at.end_word = std::min((reach.last - t.shift + most_shift) / 32 + 1, moving_words);
       widest = std::max(widest, at.end_word - at.first_word);
     }
     placed.push_back(at);
@@ -69,16 +70,16 @@ std::optional<SparseWindows> sparse_windows(const SparseProgram& p, std::uint64_
   // A window should be half as wide again as the widest tile, or the steps are of few tiles; a
   // narrower one will do before a unit is shared further than is worth it.
   const std::uint64_t unit = std::uint64_t{1} << p.log2_unit;
-  const auto words_with = [&](std::uint32_t log2_parts) {
-    const std::uint64_t words = bytes / 4 / (unit >> log2_parts);
-    return static_cast<std::uint32_t>(
-        std::min<std::uint64_t>(moving_words, words > w.fixed_words ? words - w.fixed_words : 0));
+  // Whether there is room for so many words beside the fixed ones.
+  const auto has_room = [&](std::uint32_t words, std::uint32_t log2_parts) {
+    return bytes / 4 / (unit >> log2_parts) >= std::min(words, moving_words) + w.fixed_words;
   };
-  while (words_with(w.log2_parts) < std::min(widest + widest / 2, moving_words) &&
-         w.log2_parts < kMostParts && (unit >> (w.log2_parts + 1)) >= kLeastShots)
+  while (!has_room(widest + widest / 2, w.log2_parts) && w.log2_parts < kMostParts &&
+         (unit >> (w.log2_parts + 1)) >= kLeastShots)
     ++w.log2_parts;
-  w.words = words_with(w.log2_parts);
-  if (w.words < std::min(widest, moving_words)) return std::nullopt;
+  if (!has_room(widest, w.log2_parts)) return std::nullopt;
+  w.words = static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(moving_words, bytes / 4 / (unit >> w.log2_parts) - w.fixed_words));
 
   for (const Placed& at : placed) {
     if (w.steps.empty() || w.steps.back().count == most_tiles ||

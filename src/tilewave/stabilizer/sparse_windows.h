@@ -31,14 +31,16 @@ struct WindowStep {
 struct SparseWindows {
   std::uint32_t log2_parts = 0;   ///< blocks that share a unit
   std::uint32_t words = 0;        ///< 32-bit words of a shot in the window
+  std::uint32_t first_fixed = 0;  ///< the words of a row before the fixed ones
   std::uint32_t fixed_words = 0;  ///< words at the end of a row that are kept beside it
   std::vector<WindowTile> tiles;  ///< by their first bit
   std::vector<WindowStep> steps;  ///< their first words never fall
 };
 
 /// Windows for `bytes` of fast memory a block, with steps of at most `most_tiles` tiles. Nothing
-/// where a tile's bits lie too far apart for any share of a unit that is worth it.
+/// where a tile's bits lie too far apart for any share of a unit that is worth it. `most_shift`: the bits of
+/// a shot stand by up to so many bits further in its words; the tiles come in the same order.
 std::optional<SparseWindows> sparse_windows(const SparseProgram& program, std::uint64_t bytes,
-                                            std::uint32_t most_tiles);
+                                            std::uint32_t most_tiles, std::uint32_t most_shift = 0);
 
 }  // namespace tilewave::stabilizer

@@ -2,6 +2,8 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/runtime/cuda/lane_sums.cuh"
+#include "tilewave/stabilizer/cuda/bit_square.cuh"
+#include "tilewave/stabilizer/cuda/pack_tiles.cuh"
 #include "tilewave/stabilizer/cuda/store_shots.cuh"
 
 namespace tilewave::stabilizer {
@@ -56,16 +58,7 @@ __global__ void __launch_bounds__(32 * kTileWords, 4)
   }
   __syncwarp();
   for (std::uint32_t unit = 0; is_used && unit < 32; ++unit) {
-    std::uint32_t v = own[lane * 33 + unit];
-    // Butterfly: exchange blocks of 16, 8, ... rows and columns.
-    std::uint32_t mask = 0x0000FFFFu;
-#pragma unroll
-    for (int width = 16; width; width >>= 1, mask ^= mask << width) {
-      const std::uint32_t other = __shfl_xor_sync(0xFFFFFFFFu, v, width);
-      v = lane & width ? (v & ~mask) | ((other >> width) & mask)
-                       : (v & mask) | ((other << width) & ~mask);
-    }
-    own[lane * 33 + unit] = v;
+    own[lane * 33 + unit] = transposed(own[lane * 33 + unit]);
   }
   __syncthreads();
   const std::uint32_t word = threadIdx.x % kTileWords;
@@ -73,6 +66,11 @@ __global__ void __launch_bounds__(32 * kTileWords, 4)
   for (std::uint32_t shot = threadIdx.x / kTileWords; shot < 1024; shot += 32)
     out[(first_unit * 32 + shot) * stride_words + first_word + word] =
         tile[word][shot % 32 * 33 + shot / 32];
+}
+
+__global__ void __launch_bounds__(kPackThreads, 4) pack_tiles(PackView v) {
+  extern __shared__ std::uint32_t shared[];
+  pack_tile(v, blockIdx.x, shared);
 }
 
 // Thread t of a row: 32 shots of the output, those of word `first_word` + t.
@@ -96,6 +94,18 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 }  // namespace
+
+void pack_bit_rows(const BitRows& rows, std::uint64_t first, std::uint64_t num_bits,
+                   std::uint64_t from, std::uint64_t to, const PackedOut& out,
+                   cudaStream_t stream) {
+  if (num_bits == 0 || from >= to) return;
+  PackView v{rows.bits, rows.flips, rows.pitch, first, from, to, out.rows, out.stride, out.offset};
+  v.num_bits = static_cast<std::uint32_t>(num_bits);
+  v = with_tiles(v);
+  TW_CHECK(pack_blocks(v) < std::uint64_t{1} << 31, "too many threads for one launch");
+  pack_tiles<<<static_cast<unsigned>(pack_blocks(v)), kPackThreads,
+               pack_shared_words(v) * sizeof(std::uint32_t), stream>>>(v);
+}
 
 void copy_bit_rows(const BitRows& rows, std::uint64_t first, std::uint64_t num_rows,
                    std::uint64_t from, std::uint64_t count, const BitRowsOut& out,

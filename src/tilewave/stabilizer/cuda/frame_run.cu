@@ -146,6 +146,30 @@ class GpuFrame : public GpuRows {
                   out, stream);
     return true;
   }
+  bool read_packed(const ArrayPart& part, std::uint64_t from, std::uint64_t count,
+                   std::int64_t offset, int buffer, cudaStream_t stream) override {
+    pack_bit_rows(bits_of(0, made_blocks_[buffer], buffer), part.bits.first, part.bits.count, from,
+                  from + count, {part.rows, part.stride, offset}, stream);
+    return true;
+  }
+  // Rows of a bit as the kernel writes them: whole blocks, all bits in one array.
+  bool makes_arrays(DeviceLayout layout, const ShotRange& shots,
+                    const std::vector<ArrayPart>& parts) const override {
+    if (layout != DeviceLayout::kBitRows || flips_.get()) return false;
+    if (shots.first % kBlockShots != 0 || shots.count % kBlockShots != 0) return false;
+    std::uint64_t rows = 0;
+    for (const ArrayPart& p : parts) {
+      if (p.bits.first != rows || p.rows != parts[0].rows + rows * p.stride) return false;
+      rows += p.bits.count;
+    }
+    return rows == view_.num_rows;
+  }
+  void launch_arrays(const KeptStretch& s, DeviceLayout, std::int64_t offset,
+                     const std::vector<ArrayPart>& parts, int buffer,
+                     cudaStream_t stream) override {
+    auto* const bits = reinterpret_cast<std::uint32_t*>(parts[0].rows) + offset / 32;
+    run_kernel(s.seed, s.first_block, s.num_blocks, bits, parts[0].stride / 4, buffer, stream);
+  }
   bool launch_count(std::uint64_t seed, std::uint64_t first_block, std::uint64_t num_blocks,
                     std::uint64_t num_bits, unsigned long long* counts, int buffer,
                     cudaStream_t stream) override {
@@ -224,10 +248,16 @@ class GpuFrame : public GpuRows {
   void make_bits(std::uint64_t seed, std::uint64_t first_block, std::uint64_t num_blocks,
                  int buffer, cudaStream_t stream) {
     made_blocks_[buffer] = num_blocks;
+    run_kernel(seed, first_block, num_blocks, bits_[buffer].get(), num_blocks * kUnits, buffer,
+               stream);
+  }
+  // To rows `pitch` units apart.
+  void run_kernel(std::uint64_t seed, std::uint64_t first_block, std::uint64_t num_blocks,
+                  std::uint32_t* bits, std::uint64_t pitch, int buffer, cudaStream_t stream) const {
     FrameView v = view_;
-    v.num_units = num_blocks * kUnits;
-    kernel_<<<static_cast<unsigned>(v.num_units / lanes_), threads_, shared_bytes_, stream>>>(
-        v, seed, first_block * kUnits, bits_[buffer].get(), spill_[buffer].get(), state_words_);
+    v.num_units = pitch;
+    kernel_<<<static_cast<unsigned>(num_blocks * kUnits / lanes_), threads_, shared_bytes_,
+              stream>>>(v, seed, first_block * kUnits, bits, spill_[buffer].get(), state_words_);
   }
 
   DeviceBuffer<DeviceOp> ops_;

@@ -13,6 +13,17 @@ void copy_on_device(void* to, const void* from, std::uint64_t bytes, cudaStream_
     check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream), "copy rows");
 }
 
+// Whether parts are all bits, one behind the other, whose rows in one array begin where arrays do.
+bool in_one_array(const std::vector<BitRange>& parts, std::uint64_t num_bits,
+                  std::uint64_t stride) {
+  std::uint64_t end = 0;
+  for (const auto& [first, count] : parts) {
+    if (first != end || first * stride % kArrayAlign != 0) return false;
+    end += count;
+  }
+  return end == num_bits;
+}
+
 }  // namespace
 
 void GpuRows::discard(const std::vector<std::uint64_t>& must_be_zero) {
@@ -75,16 +86,40 @@ std::uint64_t GpuRows::each_kept(const ShotRange& shots, std::uint64_t at_once,
     const std::uint64_t words = at_once * shots_ * row_words();
     if (!take.all && closed_.count() < words) closed_ = DeviceBuffer<std::uint32_t>(words);
   }
+  std::uint64_t sum = 0;
+  finish_all([&] { sum = work_on(all, take); });
+  return sum;
+}
+
+void GpuRows::finish_all(const std::function<void()>& work) {
   try {
-    const std::uint64_t sum = work_on(all, take);
+    work();
     synchronize();
-    return sum;
   } catch (...) {
     // Nothing may be written any more to what the caller frees.
     for (const cudaStream_t s : {streams_[0].stream, streams_[1].stream, out_.stream})
       (void)cudaStreamSynchronize(s);
     throw;
   }
+}
+
+bool GpuRows::make_arrays(const ShotRange& shots, DeviceLayout layout,
+                          std::vector<ArrayPart> parts) {
+  std::erase_if(parts, [](const ArrayPart& p) { return p.bits.count == 0; });
+  if (!must_be_zero_.empty() || parts.empty() || shots.count == 0 ||
+      !makes_arrays(layout, shots, parts))
+    return false;
+  finish_all([&] {
+    int buffer = 0;
+    for (const KeptStretch& s : stretches(shots, at_once_)) {
+      check_interrupt();
+      const auto offset = static_cast<std::int64_t>(s.first_block * shots_ - shots.first);
+      launch_arrays(s, layout, offset, parts, buffer, streams_[buffer].stream);
+      check_cuda(cudaGetLastError(), "start a kernel on the device");
+      buffer ^= 1;
+    }
+  });
+  return true;
 }
 
 std::uint64_t GpuRows::work_on(const std::vector<KeptStretch>& all, const Takers& take) {
@@ -190,12 +225,29 @@ std::vector<DeviceShots> GpuRows::keep_on_device(const ShotRange& shots,
 std::vector<DeviceShots> GpuRows::keep_rows(const ShotRange& shots,
                                             const std::vector<BitRange>& parts, bool bytes) {
   std::vector<DeviceShots> out(parts.size());
+  std::vector<ArrayPart> arrays;
   for (std::size_t k = 0; k < parts.size(); ++k) {
     out[k].row_bytes = bytes ? parts[k].count : (parts[k].count + 7) / 8;
     out[k].memory = pool_->take(shots.count * out[k].row_bytes);
+    arrays.push_back({parts[k], static_cast<std::uint8_t*>(out[k].memory.get()), out[k].row_bytes});
+  }
+  if (make_arrays(shots, bytes ? DeviceLayout::kBytes : DeviceLayout::kPacked, arrays)) {
+    for (DeviceShots& o : out) o.rows = o.shots = shots.count;
+    return out;
   }
   std::uint64_t done = 0;
   Takers take;
+  if (!bytes) {
+    take.unread = [&](const KeptStretch& s, int buffer, cudaStream_t stream) {
+      const auto offset = static_cast<std::int64_t>(done - s.from);
+      for (const ArrayPart& a : arrays) {
+        if (!read_packed(a, s.from, s.to - s.from, offset, buffer, stream)) return false;
+      }
+      check_cuda(cudaGetLastError(), "start to pack rows");
+      done += s.to - s.from;
+      return true;
+    };
+  }
   take.rows = [&](const std::uint32_t* rows, std::uint64_t count, cudaStream_t stream) {
     for (std::size_t k = 0; k < parts.size(); ++k) {
       cut_rows({rows, count, row_words()}, parts[k].first, parts[k].count, bytes,
@@ -218,8 +270,25 @@ std::vector<DeviceShots> GpuRows::keep_bit_rows(const ShotRange& shots,
                                                 const std::vector<BitRange>& parts) {
   std::vector<DeviceShots> out(parts.size());
   const std::uint64_t stride = (shots.count + 7) / 8;
-  for (std::size_t k = 0; k < parts.size(); ++k)
-    out[k].memory = pool_->take(parts[k].count * stride);
+  std::vector<ArrayPart> arrays;
+  // Parts that are all bits are rows of one array, which an engine may write as it makes them.
+  const bool is_whole = in_one_array(parts, num_bits_, stride);
+  std::shared_ptr<void> all;
+  if (is_whole) all = pool_->take(num_bits_ * stride);
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    const auto [first, count] = parts[k];
+    if (!is_whole) {
+      out[k].memory = pool_->take(count * stride);
+    } else if (count > 0) {
+      out[k].memory = {all, static_cast<std::uint8_t*>(all.get()) + first * stride};
+    }
+    arrays.push_back({parts[k], static_cast<std::uint8_t*>(out[k].memory.get()), stride});
+  }
+  if (make_arrays(shots, DeviceLayout::kBitRows, arrays)) {
+    for (std::size_t k = 0; k < parts.size(); ++k)
+      out[k].shots = shots.count, out[k].rows = parts[k].count, out[k].row_bytes = stride;
+    return out;
+  }
   std::uint64_t done = 0;
   const auto place = [&](std::size_t k) {
     return BitRowsOut{static_cast<std::uint8_t*>(out[k].memory.get()), stride, done};
@@ -243,9 +312,9 @@ std::vector<DeviceShots> GpuRows::keep_bit_rows(const ShotRange& shots,
     DeviceShots& o = out[k];
     o.shots = kept, o.rows = parts[k].count, o.row_bytes = (kept + 7) / 8;
     if (o.row_bytes == stride) continue;
-    const std::shared_ptr<void> all = std::exchange(o.memory, pool_->take(o.rows * o.row_bytes));
+    const std::shared_ptr<void> wide = std::exchange(o.memory, pool_->take(o.rows * o.row_bytes));
     if (o.rows > 0 && o.row_bytes > 0)
-      check_cuda(cudaMemcpy2DAsync(o.memory.get(), o.row_bytes, all.get(), stride, o.row_bytes,
+      check_cuda(cudaMemcpy2DAsync(o.memory.get(), o.row_bytes, wide.get(), stride, o.row_bytes,
                                    o.rows, cudaMemcpyDeviceToDevice, out_.stream),
                  "copy rows");
     synchronize();

@@ -18,6 +18,15 @@ struct KeptStretch {
   std::uint64_t from, to;
 };
 
+constexpr std::uint64_t kArrayAlign = 256;  // bytes, where arrays begin
+
+/// Where bits of shots go, rows `stride` bytes apart.
+struct ArrayPart {
+  BitRange bits;
+  std::uint8_t* rows;
+  std::uint64_t stride;
+};
+
 class GpuRows : public GpuRun {
  public:
   std::uint64_t row_stride() const override { return packed_bits_ ? packed_bytes() : stride_; }
@@ -74,6 +83,22 @@ class GpuRows : public GpuRun {
                          const BitRowsOut& /*out*/, int /*buffer*/, cudaStream_t /*stream*/) {
     return false;
   }
+  /// The same as packed rows; shot s of what was made is row s + offset of the array.
+  virtual bool read_packed(const ArrayPart& /*part*/, std::uint64_t /*from*/,
+                           std::uint64_t /*count*/, std::int64_t /*offset*/, int /*buffer*/,
+                           cudaStream_t /*stream*/) {
+    return false;
+  }
+  /// Whether launch_arrays() makes such arrays: there is a part, and none is of no bits.
+  virtual bool makes_arrays(DeviceLayout /*layout*/, const ShotRange& /*shots*/,
+                            const std::vector<ArrayPart>& /*parts*/) const {
+    return false;
+  }
+  /// Writes shots of blocks straight to arrays, which begin at multiples of kArrayAlign; shot s of the
+  /// blocks is shot s + offset of the arrays.
+  virtual void launch_arrays(const KeptStretch& /*stretch*/, DeviceLayout /*layout*/,
+                             std::int64_t /*offset*/, const std::vector<ArrayPart>& /*parts*/,
+                             int /*buffer*/, cudaStream_t /*stream*/) {}
   /// Adds the ones of the first `num_bits` bits of blocks to `counts` without making rows; false
   /// where there is no such way.
   virtual bool launch_count(std::uint64_t /*seed*/, std::uint64_t /*first_block*/,
@@ -114,6 +139,10 @@ class GpuRows : public GpuRun {
   // returns or throws.
   std::uint64_t each_kept(const ShotRange& shots, std::uint64_t at_once, const Takers& take);
   std::uint64_t work_on(const std::vector<KeptStretch>& all, const Takers& take);
+  // Makes arrays that need no rows of words in between; false where it cannot.
+  bool make_arrays(const ShotRange& shots, DeviceLayout layout, std::vector<ArrayPart> parts);
+  // Calls `work`, of which all is done when it returns or throws.
+  void finish_all(const std::function<void()>& work);
   void synchronize();
   std::vector<DeviceShots> keep_rows(const ShotRange& shots, const std::vector<BitRange>& parts,
                                      bool bytes);

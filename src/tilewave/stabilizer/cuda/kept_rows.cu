@@ -5,6 +5,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/runtime/cuda/lane_sums.cuh"
+#include "tilewave/stabilizer/cuda/bit_square.cuh"
 #include "tilewave/stabilizer/cuda/store_shots.cuh"
 
 namespace tilewave::stabilizer {
@@ -166,15 +167,7 @@ __global__ void __launch_bounds__(kThreads, 4)
                                     : 0;
   }
 #pragma unroll
-  for (std::uint32_t u = 0; u < kTurnUnits; ++u) {
-    std::uint32_t mask = 0x0000FFFFu;
-#pragma unroll
-    for (int width = 16; width; width >>= 1, mask ^= mask << width) {
-      const std::uint32_t other = __shfl_xor_sync(0xFFFFFFFFu, v[u], width);
-      v[u] = lane & static_cast<std::uint32_t>(width) ? (v[u] & ~mask) | ((other >> width) & mask)
-                                                      : (v[u] & mask) | ((other << width) & ~mask);
-    }
-  }
+  for (std::uint32_t u = 0; u < kTurnUnits; ++u) v[u] = transposed(v[u]);
   if (bit + lane >= end) return;
   const std::uint64_t line = 32 * word + lane;
   const auto before = at == first_word ? static_cast<std::uint32_t>(out.done % 32) : 0;
