@@ -69,9 +69,9 @@ def build_module(source, build, folder, python):
     steps = []
     if not (cmake / "build.ninja").exists():
         steps.append(["cmake", "-G", "Ninja", "-S", source / "src/tilewave/python", "-B", cmake,
-                      "-DCMAKE_BUILD_TYPE=Release", f"-DPython_EXECUTABLE={python}", f"-DTW_ARCHIVES={build}",
-                      # quick: what takes time lies in the archives
-                      "-DCMAKE_CXX_FLAGS_RELEASE=-Og -DNDEBUG"]
+                      f"-DPython_EXECUTABLE={python}", f"-DTW_ARCHIVES={build}",
+                      # quick: what takes time lies in the archives; a type of its own, as the project sets Release's flags
+                      "-DCMAKE_BUILD_TYPE=Quick", "-DCMAKE_CXX_FLAGS_QUICK=-Og -DNDEBUG"]
                      + ([f"-DCMAKE_CXX_COMPILER_LAUNCHER={launcher}"] if launcher else []))
     steps.append(["cmake", "--build", cmake])
     for words in steps:
