@@ -118,7 +118,11 @@ def main():
     if not (folder / "package" / "tilewave" / "__init__.py").exists():
         skip("there is no environment for the Python tests (python_environment says why)")
     env = {**os.environ, "PYTHONPATH": str(folder / "package"), "TILEWAVE": str(a.build / "tilewave"),
-           "TILEWAVE_ROOT": str(a.source), "OMP_WAIT_POLICY": "passive", "MPLBACKEND": "Agg"}
+           "TILEWAVE_ROOT": str(a.source), "OMP_WAIT_POLICY": "passive", "MPLBACKEND": "Agg",
+           # whoever wants none beside sources gets none: it lies in the build folder. Without it every process compiles
+           # what it imports, which takes six seconds for PennyLane
+           "PYTHONPYCACHEPREFIX": str(folder / "bytecode")}
+    env.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.exit(subprocess.run([python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-rs", *a.files], env=env,
                             cwd=folder).returncode)
 
