@@ -18,6 +18,9 @@ def help_of(command):
 
 COMMANDS = re.findall(r"^  (\S+)  ", help_of("").split("Subcommands:")[1], re.M)
 c.check(len(COMMANDS) > 10 and "run" in COMMANDS, f"commands: {COMMANDS}")
+# where a command comes first, the flags of others are not prepared: its own are the same
+for command in COMMANDS:
+    c.check(tilewave(command, "--help").out == help_of(command), f"{command} --help is help {command}")
 FLAG = re.compile(r"^  ((?:-\w,)?--[\w-]+)(.*)$", re.M)
 
 

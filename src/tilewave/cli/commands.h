@@ -1,7 +1,10 @@
-// The commands of the program, one file each. A new command is a declaration here, a call in
+// The commands of the program, one file each. A new command is a declaration here, a row in
 // commands.cc, and a file <name>.cc that adds its flags to the application and sets a
 // callback. A callback throws tilewave::Error; main prints the one line and exits with its code.
 #pragma once
+
+#include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -35,7 +38,10 @@ void add_limit_flags(CLI::App& command);
 /// A line for errors about memory, threads and other resources, which names --max-memory; "" where it
 /// is not given.
 const char* memory_limit_note();
-/// Adds every command, in the order in which `tilewave help` lists them.
-void add_all_commands(CLI::App& app);
+/// Adds the commands that the words of a command line can mean, in the order in which `tilewave help`
+/// lists them. Where the first word is a command, these are the ones whose names are among the words,
+/// as the flags of all would take a third of the time in which the program starts; every one where
+/// there is another first word, or none, and for a command that tells of the others.
+void add_commands(CLI::App& app, const std::vector<std::string>& words);
 
 }  // namespace tilewave::cli

@@ -139,11 +139,11 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", "tilewave " TW_VERSION);
   app.require_subcommand(0, 1);
   app.failure_message(CLI::FailureMessage::simple);
-  tilewave::cli::add_all_commands(app);
+  std::vector<std::string> words = tilewave::cli::rewrite_older_flags(argc, argv);
+  words.erase(words.begin());
+  tilewave::cli::add_commands(app, words);
   tilewave::runtime::check_launch();
   try {
-    std::vector<std::string> words = tilewave::cli::rewrite_older_flags(argc, argv);
-    words.erase(words.begin());
     if (!words.empty() && words[0] != "run" && words[0] != "bench") {
       tilewave::cli::need_one_process(words[0]);
     }
