@@ -119,6 +119,7 @@ def main():
         skip("there is no environment for the Python tests (python_environment says why)")
     env = {**os.environ, "PYTHONPATH": str(folder / "package"), "TILEWAVE": str(a.build / "tilewave"),
            "TILEWAVE_ROOT": str(a.source), "OMP_WAIT_POLICY": "passive", "MPLBACKEND": "Agg",
+           "OPENBLAS_NUM_THREADS": "1",  # NumPy's: they wait for each other in loops, beside tests that compute
            # whoever wants none beside sources gets none: it lies in the build folder. Without it every process compiles
            # what it imports, which takes six seconds for PennyLane
            "PYTHONPYCACHEPREFIX": str(folder / "bytecode")}
