@@ -115,15 +115,6 @@ class Interpreter {
   void need_gate_statement(const Stmt& s) const;
   Flow return_statement(const Stmt& s);
   Flow include(const Stmt& s);
-  void assign(const Stmt& s);
-  /// `from`: the expression of the value, where the program writes it; null where it is computed.
-  void store(const Expr& target, const Value& value, std::uint32_t line,
-             const Expr* from = nullptr);
-  /// A constant that is written for a type must be one of its values: an error for bits, a note for
-  /// numbers, which wrap around.
-  void check_fits(const Expr& e, const Value& v, Base base, int width);
-  bool is_written_out(const Expr& e);
-  void check_is_variable(const Variable& v, const Expr& target) const;
   void measure(const Token& at, const Expr& from, const Wires& to);
   Flow conditional(const Stmt& s);
   Flow switch_statement(const Stmt& s);
@@ -141,6 +132,18 @@ class Interpreter {
     if (!expansion_.allows(steps)) fail_expansion(at);
   }
   [[noreturn]] void fail_expansion(const Token& at) const;
+
+  // ---- assignments (assignments.cc) ----
+  void assign(const Stmt& s);
+  /// `from`: the expression of the value, where the program writes it; null where it is computed.
+  void store(const Expr& target, const Value& value, std::uint32_t line,
+             const Expr* from = nullptr);
+  /// A constant that is written for a type must be one of its values: an error for bits, a note for
+  /// numbers, which wrap around.
+  void check_fits(const Expr& e, const Value& v, Base base, int width);
+  bool is_written_out(const Expr& e);
+  void check_is_variable(const Variable& v, const Expr& target) const;
+
   // ---- declarations (declare.cc) ----
   void declare(const Stmt& s);
   void declare_qubits(const Stmt& s);
