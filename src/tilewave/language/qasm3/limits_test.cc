@@ -2,12 +2,14 @@
 #include <gtest/gtest.h>
 
 #include "tilewave/base/thrown_test.h"
+#include "tilewave/language/qasm3/errors_test.h"
 #include "tilewave/language/qasm3/qasm3.h"
 
 namespace tilewave::language::qasm3_limits_test {
 namespace {
 
 using circuit::Circuit;
+using qasm3_test::error;
 
 Circuit program(const std::string& body) {
   return parse_qasm3("OPENQASM 3.0;\ninclude \"stdgates.inc\";\n" + body, "test");
@@ -17,10 +19,6 @@ Circuit program(const std::string& body) {
 double angle(const std::string& body) {
   const Circuit c = program(body);
   return c.params(c.ops().back())[0];
-}
-
-std::string error(const std::string& text) {
-  return first_line(error_of([&] { parse_qasm3(text, "f"); }, ExitCode::kInput));
 }
 
 bool holds(const circuit::Condition& c, const std::vector<std::uint64_t>& bits) {
