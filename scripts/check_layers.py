@@ -12,7 +12,7 @@ A module may include itself and modules of lower levels; modules of one level ne
 module too, include each other in no circle (test files aside). Also:
 no `#if` for a back end outside runtime/ (and the few headers of host-device arithmetic), none for a processor
 outside cpu/ folders, no third party in headers
-(a *-inl.h belongs to source files that need it and may use Highway, intrinsics or nanobind, a *_test.h GoogleTest; device headers may
+(a *-inl.h belongs to source files that need it and may use Highway, intrinsics, nanobind or the JSON library, a *_test.h GoogleTest; device headers may
 use CUDA), headers are
 guarded by #pragma once and open no namespace for their users.
 """
@@ -91,7 +91,7 @@ def check_file(path, inside):
                 yield number, f"arrow points sideways: {module} -> {target}, both on level {LEVELS[module]}"
         elif path.suffix in HEADERS and not is_standard(name) and not (path.parent / name).exists():
             device = path.suffix == ".cuh" or "cuda" in inside.parts or module == "runtime"
-            allowed = (inline and name.startswith(("hwy/", "nanobind/", "immintrin.h"))) or (is_test(path) and name.startswith("gtest/"))
+            allowed = (inline and name.startswith(("hwy/", "nanobind/", "nlohmann/", "immintrin.h"))) or (is_test(path) and name.startswith("gtest/"))
             if not allowed and not (device and CUDA_HEADER.match(name)):
                 yield number, f"third-party include <{name}> in a header: keep it in a source file"
     if path.suffix in HEADERS and not guarded and not inline:
