@@ -110,7 +110,7 @@ def test_gates_that_act_on_vectors_in_place():
 
 
 def test_sweeps_are_converted_once(monkeypatch):
-    from tilewave.cirq import simulator as module
+    from tilewave.cirq import converted as module
     count = [0]
     original = module.Converter
 

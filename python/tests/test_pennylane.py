@@ -16,7 +16,7 @@ import tilewave as tw  # noqa: E402
 from cores import functions_on_the_cpu, refuse_single_runs  # noqa: E402
 from tilewave import programs  # noqa: E402
 from tilewave.pennylane import TilewaveQubit, gates, observables  # noqa: E402
-from tilewave.pennylane import device as device_module  # noqa: E402
+from tilewave.pennylane import run as run_module  # noqa: E402
 from tilewave.programs import Function  # noqa: E402
 
 LABELS = ["a", 7, -3, "b", 2.5]
@@ -258,7 +258,7 @@ def test_batches_of_states_and_angles_run_side_by_side(monkeypatch):
     expected = [qml.QNode(exact, theirs)(*case) for case in cases]
     slopes = [[qml.grad(loss(qml.QNode(of, theirs, diff_method="backprop"), case[0]))(
         pnp.array(case[1], requires_grad=True), pnp.array(w, requires_grad=True)) for case in cases] for of in (energy, born)]
-    refuse_single_runs(monkeypatch, device_module)
+    refuse_single_runs(monkeypatch, run_module)
     for case, wanted in zip(cases, expected):
         dev = TilewaveQubit(LABELS)
         with qml.Tracker(dev) as tracker:

@@ -11,8 +11,8 @@ import numpy as np
 
 from . import _core
 from ._types import Bits, Device, Path, Seed, StimModel
-from .samplers import (Faults, ShotFormat, _check_format, _DetectionSampler, _discarding, _fault_words, _model_text_of,
-                       _on_device, _pack, _shots)
+from .samplers import Faults, ShotFormat, _check_format, _DetectionSampler, _fault_words, _model_text_of, _on_device, _shots
+from .shot_rows import _discarding, _pack
 
 
 def _on_host(sampler, shots, parts, bit_packed, discard):

@@ -16,7 +16,8 @@ import numpy as np
 import sinter
 
 from ._types import Device, Seed
-from .samplers import _flags, compile_detector_sampler
+from .samplers import compile_detector_sampler
+from .shot_rows import _flags
 
 _FIRST_SHOTS, _MOST_SHOTS = 256, 1 << 16  # of a batch
 _BATCH_S = 0.25

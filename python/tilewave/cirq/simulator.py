@@ -5,19 +5,20 @@ import itertools
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Optional, Union
+from typing import Any, Union
 
 import cirq
 import numpy as np
-import sympy
 
 from .. import _core
 from ..functions import bits_of
-from ..observables import NO_TERMS, Terms, mask_words
+from ..observables import NO_TERMS
 from ..one_shot import OneShot
-from ..programs import Program, Rows, how_side_by_side
+from ..programs import how_side_by_side
 from ..runs import _count, how_of, initial_of, is_gpu, means_of
-from .convert import Converter, NeedsValues
+from .convert import Converter
+from .converted import Converted, is_unitary
+from .observables import Asked, real
 
 _MOST_FUNCTION_QUBITS = 18  # beyond, bound circuits run about as fast, and a GPU may suit them
 _MOST_SETS = 256  # of values that run side by side
@@ -61,108 +62,6 @@ class TilewaveOptions:
         return {short: values[name] for short, name in _SHORT.items()}
 
 
-class _Converted:
-    """A circuit, converted for an order of qubits; `at` binds its symbols."""
-
-    def __init__(self, circuit: cirq.AbstractCircuit, order: tuple[cirq.Qid, ...]) -> None:
-        self.circuit, self.order, self._program = circuit, order, None
-        self._scaled: Optional[list[Any]] = None
-        self._final: Any = ()
-        try:
-            self.converter: Optional[Converter] = Converter(circuit, order)
-        except NeedsValues:
-            self.converter = None  # every set of values is converted on its own
-
-    @property
-    def is_function(self) -> bool:
-        """Whether it is of gates with symbols in angles."""
-        converter = self.converter
-        return (converter is not None and bool(converter.expressions) and not converter.rows.has_channels
-                and _is_unitary(converter.rows))
-
-    def at(self, resolver: cirq.ParamResolver) -> tuple[Converter, np.ndarray]:
-        """The rows, and the values of their parameters."""
-        if self.converter is None:
-            resolved = cirq.resolve_parameters(self.circuit, resolver)
-            _need_values(resolved)
-            return Converter(resolved, self.order), np.zeros(0)
-        if self._scaled is None:
-            self._scaled = [_scaled_symbol(expression) for expression in self.converter.expressions]
-        values = np.empty(len(self.converter.expressions))
-        for k, expression in enumerate(self.converter.expressions):
-            symbol, factor = self._scaled[k]
-            value = resolver.value_of(expression if symbol is None else symbol)
-            if symbol is not None and isinstance(value, (float, int)):
-                values[k] = factor * value
-                continue
-            value = value if symbol is None else resolver.value_of(expression)
-            if isinstance(value, sympy.Basic):
-                if value.free_symbols:
-                    _need_values(cirq.resolve_parameters(self.circuit, resolver))
-                value = complex(value)
-            if abs(complex(value).imag) > 1e-12:
-                raise ValueError(f"the parameter {expression} is complex: {value}")
-            values[k] = complex(value).real
-        if not np.isfinite(values).all():
-            k = int(np.flatnonzero(~np.isfinite(values))[0])
-            raise ValueError(f"the parameter {self.converter.expressions[k]} is {values[k]}: give finite numbers")
-        return self.converter, values
-
-    def final(self) -> Any:
-        """Of a circuit of gates with symbols in angles that are followed by measurements: the qubit of each classical bit, and
-        a program of the gates; None for others."""
-        if self._final == ():
-            found = None
-            if self.converter is not None and self.converter.expressions and not self.converter.rows.has_channels:
-                found = _final_qubits(self.converter.rows)
-            self._final = found and (found[0], Program(found[1]))
-        return self._final
-
-    def program(self, converter: Converter) -> Program:
-        """With the circuit made once."""
-        if converter is not self.converter:
-            return Program(converter.rows)
-        if self._program is None:
-            self._program = Program(converter.rows)
-        return self._program
-
-
-def _scaled_symbol(expression):
-    """A symbol and a number whose product the expression is; None where it is something else. Cirq resolves a symbol many
-    times faster than an expression."""
-    if isinstance(expression, sympy.Symbol):
-        return expression, 1.0
-    if isinstance(expression, sympy.Mul):
-        factor, symbol = expression.as_independent(sympy.Symbol)
-        if isinstance(symbol, sympy.Symbol) and factor.is_real:
-            return symbol, float(factor)
-    return None, 0.0
-
-
-def _final_qubits(rows):
-    """The qubit that each classical bit is read from, and the rows without measurements, where those come last; None
-    otherwise."""
-    qubits: dict[int, int] = {}
-    left = rows.copy()
-    left.rows = []
-    for row in rows.rows:
-        name, targets, angles, controls, _, condition = row
-        if name in ("reset", "kraus") or condition is not None or not set(qubits.values()).isdisjoint((*targets, *controls)):
-            return None
-        if name == "measure":
-            qubits[angles[0]] = targets[0]
-        else:
-            left.rows.append(row)
-    return [qubits[bit] for bit in range(len(qubits))], left
-
-
-def _need_values(resolved):
-    if cirq.is_parameterized(resolved):
-        names = ", ".join(sorted(cirq.parameter_names(resolved)))
-        raise ValueError(f"Circuit contains ops whose symbols were not specified in parameter sweep: {names}. "
-                         "Parameters must be numeric.")
-
-
 class TilewaveSimulator(cirq.SimulatesSamples, cirq.SimulatesAmplitudes,
                         cirq.SimulatesFinalState[cirq.StateVectorTrialResult], cirq.SimulatesExpectationValues):
     """Cirq's circuits on Tilewave. A circuit is converted once for all parameters of a sweep.
@@ -198,7 +97,7 @@ class TilewaveSimulator(cirq.SimulatesSamples, cirq.SimulatesAmplitudes,
         self._how = how_of("single" if self._dtype == np.complex64 else "double", device, self.options["t"])
         self._prng = cirq.value.parse_random_state(seed)
         self.noise = cirq.NoiseModel.from_noise_model_like(noise)
-        self._memory: deque[tuple[Any, _Converted]] = deque(maxlen=circuit_memoization_size)
+        self._memory: deque[tuple[Any, Converted]] = deque(maxlen=circuit_memoization_size)
 
     @property
     def qsim_options(self) -> dict[str, Any]:
@@ -219,8 +118,8 @@ class TilewaveSimulator(cirq.SimulatesSamples, cirq.SimulatesAmplitudes,
         if self.noise is not cirq.NO_NOISE:
             noisy = cirq.Circuit(self.noise.noisy_moments(circuit, sorted(circuit.all_qubits())))
         if not self._memory.maxlen:
-            return _Converted(noisy, order)
-        made = _Converted(noisy.freeze(), order)  # the caller may go on building
+            return Converted(noisy, order)
+        made = Converted(noisy.freeze(), order)  # the caller may go on building
         self._memory.append((circuit.freeze(), made))
         return made
 
@@ -335,7 +234,7 @@ class TilewaveSimulator(cirq.SimulatesSamples, cirq.SimulatesAmplitudes,
                 yield resolver, amplitudes, {}
                 continue
             converter, values = converted.at(resolver)
-            if not converter.keys and not converter.rows.has_channels and _is_unitary(converter.rows):
+            if not converter.keys and not converter.rows.has_channels and is_unitary(converter.rows):
                 circuit, bits = converted.program(converter).at(values), {}
                 amplitudes = _core._simulate(circuit, *self._how, None, "auto", initial)
             else:
@@ -415,7 +314,7 @@ class TilewaveSimulator(cirq.SimulatesSamples, cirq.SimulatesAmplitudes,
                 yield amplitudes[wanted].tolist()
                 continue
             converter, values = converted.at(resolver)
-            if not converter.keys and not converter.rows.has_channels and _is_unitary(converter.rows):
+            if not converter.keys and not converter.rows.has_channels and is_unitary(converter.rows):
                 state = _core.State(converted.program(converter).at(values), *self._how, None)
             else:
                 state = OneShot(converter.rows, values, self._how, self._prng.random_sample).run().settle()
@@ -432,7 +331,7 @@ class TilewaveSimulator(cirq.SimulatesSamples, cirq.SimulatesAmplitudes,
             raise ValueError("Provided circuit has terminal measurements, which may skew expectation values. If this is "
                              "intentional, set permit_terminal_measurements=True.")
         order = self._order(program, qubit_order)
-        asked = _Asked(observables if isinstance(observables, list) else [observables], order)
+        asked = Asked(observables if isinstance(observables, list) else [observables], order)
         initial, converted = self._initial(initial_state, order), self._converted(program, order)
         how = how_side_by_side(self._how, len(order))
         if how is None and len(order) <= _MOST_FUNCTION_QUBITS and not is_gpu(self._how[1]):
@@ -445,7 +344,7 @@ class TilewaveSimulator(cirq.SimulatesSamples, cirq.SimulatesAmplitudes,
             if converter.keys:
                 state = OneShot(rows, values, self._how, self._prng.random_sample, initial).run().settle()
                 means = state._expectations(asked.terms) / state.norm()
-            elif rows.has_channels or not _is_unitary(rows):
+            elif rows.has_channels or not is_unitary(rows):
                 circuit = converted.program(converter).at(values)
                 means = self._noisy_means(circuit, asked.terms, initial)
             else:
@@ -488,14 +387,14 @@ class TilewaveSimulator(cirq.SimulatesSamples, cirq.SimulatesAmplitudes,
         noisy = converter.rows.has_channels
         shots = max(1, self.options["r"]) if noisy else 1
         found = [np.zeros(len(observables), complex) for _, observables in indexed]
-        parts = [_Asked(observables, order) for _, observables in indexed]
+        parts = [Asked(observables, order) for _, observables in indexed]
         initial = self._initial(initial_state, order)
         for _ in range(shots):
             shot = OneShot(converter.rows, values, self._how, self._prng.random_sample, initial)
             for k, ((moment, _), asked) in enumerate(zip(indexed, parts)):
                 state = shot.run(ends[moment]).settle()
                 found[k] += np.array(asked.sums(state._expectations(asked.terms) / state.norm())) / shots
-        return [[_real(value) for value in values] for values in found]
+        return [[real(value) for value in values] for values in found]
 
 
 def _blocks(params: cirq.Sweepable) -> Iterator[list[cirq.ParamResolver]]:
@@ -507,47 +406,6 @@ def _blocks(params: cirq.Sweepable) -> Iterator[list[cirq.ParamResolver]]:
         yield block
 
 
-def _table(converted: _Converted, block: list[cirq.ParamResolver]) -> np.ndarray:
+def _table(converted: Converted, block: list[cirq.ParamResolver]) -> np.ndarray:
     """The values of the parameters, [resolvers, parameters]."""
     return np.array([converted.at(resolver)[1] for resolver in block]).reshape(len(block), -1)
-
-
-def _is_unitary(rows: Rows) -> bool:
-    return not any(row[0] in ("measure", "reset", "kraus") or row[5] is not None for row in rows.rows)
-
-
-def _real(value):
-    return float(value.real) if abs(value.imag) == 0 else complex(value)
-
-
-class _Asked:
-    """Observables as terms that are measured together."""
-
-    def __init__(self, observables, order):
-        qubits = {qubit: len(order) - 1 - k for k, qubit in enumerate(order)}
-        n = max(1, len(order))
-        x_rows, z_rows, self.parts = [], [], []
-        for observable in observables:
-            coefficients = []
-            for string in cirq.PauliSum.wrap(observable):
-                x, z = np.zeros(n, bool), np.zeros(n, bool)
-                for qubit, pauli in string.items():
-                    if qubit not in qubits:
-                        raise ValueError(f"the observable acts on {qubit!r}, which is none of the circuit's qubits")
-                    x[qubits[qubit]] = pauli != cirq.Z
-                    z[qubits[qubit]] = pauli != cirq.X
-                x_rows.append(x)
-                z_rows.append(z)
-                coefficients.append(complex(string.coefficient))
-            self.parts.append(np.array(coefficients, complex))
-        if x_rows:
-            self.terms: Terms = (np.ones(len(x_rows)), mask_words(np.array(x_rows), n), mask_words(np.array(z_rows), n))
-        else:
-            self.terms = NO_TERMS
-
-    def sums(self, means):
-        at, sums = 0, []
-        for coefficients in self.parts:
-            sums.append(_real(complex(np.dot(coefficients, means[at:at + len(coefficients)]))))
-            at += len(coefficients)
-        return sums
