@@ -25,7 +25,7 @@ GATES = [("h", [0], []), ("u3", [1], [0.3, 1.1, -0.7]), ("rx", [2], [0.9]), ("ry
 def benches():
     kept = sys.path[:]
     sys.path[:0] = [str(ROOT / "bench" / "peers"), str(ROOT / "bench")]
-    names = ("gpu", "gpu_states", "gpu_arrays", "report")
+    names = ("gpu", "gpu_states", "gpu_leakage", "gpu_arrays", "report")
     yield SimpleNamespace(**{name: importlib.import_module(name) for name in names})
     sys.path[:] = kept
 
@@ -296,7 +296,7 @@ def test_a_missing_peer_is_named(benches, capsys):
 def test_a_missing_library_is_named(benches, monkeypatch, spec):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: spec)
     with pytest.raises(ImportError, match="no libcustabilizer.so of a package cuquantum"):
-        benches.gpu.CuStabilizerLeakage()
+        benches.gpu_leakage.CuStabilizerLeakage()
 
 
 def test_a_machine_without_a_gpu_is_one_error(benches, tmp_path, monkeypatch):
@@ -331,7 +331,7 @@ def test_the_whole_command(benches, ex, tmp_path, monkeypatch, capsys):
     words = ["gpu.py", "--only", "leakage", "--leaks", "3:0.02:1", "--rounds", "1", "--device", "cpu"]
     words += ["--tilewave", program, "--without", "custabilizer", "--json", str(file)]
     monkeypatch.setattr(sys, "argv", words)
-    monkeypatch.setattr(benches.gpu, "tilewave_shots", lambda *words: {"shots_per_s": 1e6})
+    monkeypatch.setattr(benches.gpu_leakage, "tilewave_shots", lambda *words: {"shots_per_s": 1e6})
     benches.gpu.main()
     [row] = json.loads(file.read_text())["leakage"]
     assert row["distance"] == 3 and row["cost, deltakit"] == row["cost, custabilizer"] == 1
@@ -342,7 +342,7 @@ def test_the_whole_command(benches, ex, tmp_path, monkeypatch, capsys):
 def leakage_peer(benches, word="", other=""):
     """LeakageFrameSimulator stood in for by Tilewave's frames of the same text, with another word in it."""
 
-    class Peer(benches.gpu.CuStabilizerLeakage):
+    class Peer(benches.gpu_leakage.CuStabilizerLeakage):
         def __init__(self):
             self.seen = []
 
@@ -367,12 +367,12 @@ def leakage_peer(benches, word="", other=""):
 
 def test_leakage(benches, tmp_path, monkeypatch):
     arguments = SimpleNamespace(tilewave=os.environ["TILEWAVE"], device="cpu", rounds=1, leaks=["3:0.02:0.5"])
-    monkeypatch.setattr(benches.gpu, "tilewave_shots", lambda *words: {"shots_per_s": 1e6})
+    monkeypatch.setattr(benches.gpu_leakage, "tilewave_shots", lambda *words: {"shots_per_s": 1e6})
     peer = leakage_peer(benches)
-    [row] = benches.gpu.measure_leakage(arguments, peer, tmp_path)
+    [row] = benches.gpu_leakage.measure_leakage(arguments, peer, tmp_path)
     assert row["ratio, deltakit"] > 0 and row["ratio, custabilizer"] > 0 and row["times"]["custabilizer, deltakit"]["batch"] == 1 << 17
     assert {("REPEAT" in text, randomize) for text, randomize in peer.seen} == {(a, b) for a in (True, False) for b in (True, False)}
     assert not any(name in text for text, _ in peer.seen for name in ("DETECTOR", "TICK", "QUBIT_COORDS"))
     for word, other in (("LEAKAGE1(0.02)", "LEAKAGE1(0.03)"), ("LEAKAGE_RELAX(0.5)", "LEAKAGE_RELAX(0.4)")):
         with pytest.raises(SystemExit, match="cuStabilizer and Tilewave disagree: (record|detector)"):
-            list(benches.gpu.measure_leakage(arguments, leakage_peer(benches, word, other), tmp_path))
+            list(benches.gpu_leakage.measure_leakage(arguments, leakage_peer(benches, word, other), tmp_path))
