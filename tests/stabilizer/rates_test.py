@@ -15,7 +15,8 @@ need_stim(sys.argv[2])
 import numpy as np
 import stim
 
-PROGRAM = sys.argv[1]
+from stim_comparison import PROGRAM, run_tests
+
 SHOTS = 1 << 20
 NOISE = dict(after_clifford_depolarization=0.01, before_round_data_depolarization=0.01,
              before_measure_flip_probability=0.02, after_reset_flip_probability=0.01)
@@ -176,7 +177,4 @@ def test_shots_without_bits():
 
 
 if __name__ == "__main__":
-    for name, test in list(globals().items()):
-        if name.startswith("test_"):
-            test()
-            print("ok", name, flush=True)
+    run_tests(globals())
