@@ -14,7 +14,8 @@ no `#if` for a back end outside runtime/ (and the few headers of host-device ari
 outside cpu/ folders, no third party in headers
 (a *-inl.h belongs to source files that need it and may use Highway, intrinsics, nanobind or the JSON library, a *_test.h GoogleTest; device headers may
 use CUDA), headers are
-guarded by #pragma once and open no namespace for their users.
+guarded by #pragma once and open no namespace for their users. No source file, here or of Python, tests, benches and scripts,
+has more than 500 lines.
 """
 import re
 import sys
@@ -24,6 +25,8 @@ LEVELS = {"base": 0, "settings": 1, "circuit": 1, "runtime": 1, "language": 2, "
           "field": 3, "parametric": 3, "simulate": 4, "api": 5, "cli": 5, "python": 5, "quest": 5}
 SOURCES = {".h", ".cc", ".cu", ".cuh", ".c"}
 HEADERS = {".h", ".cuh"}
+MOST_LINES = 500
+WITH_SOURCES = ("src", "include", "python", "tests", "bench", "scripts", "examples")
 BACK_END = re.compile(r"#\s*(?:el)?if(?:n?def)?\b.*(?:CUDA|HIP|NVCC|MPI|NCCL|OPENMP|TW_HAVE|TW_WITH)")
 PROCESSOR = re.compile(r"#\s*(?:el)?if(?:n?def)?\b.*(?:__AVX|__SSE|__ARM|__aarch64|__x86_64)")
 # Arithmetic that is one source for host and device but needs an intrinsic of the device.
@@ -156,6 +159,11 @@ def check(root):
                 problems.append(f"{path.relative_to(root)}:{number}: {problem}")
     for file, number, problem in circle_problems(house):
         problems.append(f"{(house / file).relative_to(root)}:{number}: {problem}")
+    for path in sorted(p for folder in WITH_SOURCES for p in (root / folder).rglob("*")):
+        if path.suffix in SOURCES | {".py"} and path.is_file():
+            lines = path.read_bytes().count(b"\n")
+            if lines > MOST_LINES:
+                problems.append(f"{path.relative_to(root)}: {lines} lines: split it by what it is about, {MOST_LINES} are the most")
     return count, problems
 
 

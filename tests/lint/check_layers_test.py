@@ -29,6 +29,8 @@ CASES = [  # path below src/tilewave, text, words that must be reported (None: c
     ("language/words.cc", "// as strtod() reads them\n", None),
     ("language/number_test.cc", "double x = std::strtod(text, &end);\n", None),
     ("attic/x.cc", "int x;\n", "no level"),
+    ("field/long.cc", "int x;\n" * 501, "501 lines"),
+    ("field/less.cc", "int x;\n" * 500, None),
 ]
 
 # name, {path below src/tilewave: files of src/tilewave that it includes}, includes that must be reported as parts of a circle
