@@ -89,7 +89,8 @@ class BlockOut {
            (static_cast<std::uint64_t>(at_ + shot) * out_.parts[1].stride + byte);
   }
 
-  /// In device memory, where all bits of the shot have been written.
+  /// In device memory, where all bits of the shot have been written. Other bytes of a word may be those of a
+  /// shot that another block stores meanwhile: both are single accesses of the second-level cache.
   __device__ void flip(std::uint32_t shot, std::uint32_t bit) const {
     if (!wants(shot)) return;
     if constexpr (kLayout == SparseLayout::kBits) {
