@@ -9,6 +9,9 @@
 #include <cmath>
 #include <map>
 #include <numbers>
+#include <string>
+
+#include <unistd.h>
 
 #include "calls.h"
 #include "dense.h"
@@ -290,7 +293,7 @@ class Reader {
 };
 
 std::string record_of(Qureg q) {
-  std::string name = testing::TempDir() + "quest_record_read.qasm";
+  std::string name = testing::TempDir() + "quest_record_read_" + std::to_string(getpid()) + ".qasm";
   writeRecordedQASMToFile(q, name.data());
   std::FILE* file = std::fopen(name.c_str(), "r");
   std::string text;

@@ -162,7 +162,9 @@ WholeFile::WholeFile(std::string path, std::uint64_t num_bytes)
   target_ = std::move(target.path);
   if (exists && is_nameless(path_, target_))
     fail("it leads to a file that another process has open, without a name: name a file");
-  if (exists && ::faccessat(AT_FDCWD, target_.c_str(), W_OK, AT_EACCESS) != 0) fail(errno);
+  // ENOENT: somebody has removed it since, and a new file is no less welcome.
+  if (exists && ::faccessat(AT_FDCWD, target_.c_str(), W_OK, AT_EACCESS) != 0 && errno != ENOENT)
+    fail(errno);
   open_part(exists ? &info : nullptr);
 }
 

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -251,6 +252,19 @@ TEST_F(WholeFileTest, the_last_of_two_writers_wins_whole) {
   const std::string text = get(path);
   EXPECT_EQ(text, std::string(30000, text.at(0)));
   EXPECT_EQ(num_files(), 2u);
+}
+
+TEST_F(WholeFileTest, a_file_that_another_process_removes_is_a_new_one) {
+  const std::string path = folder_ / "comes_and_goes";
+  std::atomic<bool> done = false;
+  std::jthread other([&] {
+    while (!done) {
+      ::close(::open(path.c_str(), O_CREAT | O_WRONLY, 0666));
+      ::unlink(path.c_str());
+    }
+  });
+  for (int k = 0; k < 20000; ++k) EXPECT_NO_THROW(WholeFile file(path)) << k;
+  done = true;
 }
 
 TEST_F(WholeFileTest, pipes_and_devices_are_written_directly) {
