@@ -215,8 +215,10 @@ TEST(Reports, TextAndRecord) {
   unitary(s.q, 0, ComplexMatrix2{{{1, 0}, {qreal(0x1p-38), 0}}, {{0, 0}, {0, 1}}});
   stopRecordingQASM(s.q);
   hadamard(s.q, 0);
-  const std::string name =
-      testing::TempDir() + "quest_record_" + std::to_string(getpid()) + ".qasm";
+  // one file for all ranks of a run, which have a parent in common, and another for another program
+  const std::string name = testing::TempDir() + "quest_record_" + std::to_string(getppid()) + "_" +
+                           std::to_string(sizeof(qreal)) + "_" +
+                           std::to_string(environment().numRanks) + ".qasm";
   std::string path = name;
   writeRecordedQASMToFile(s.q, path.data());
   syncQuESTEnv(environment());  // rank 0 has written
