@@ -191,7 +191,7 @@ std::vector<WirePass> schedule(const std::vector<Need>& needs, const ScheduleOpt
   const auto movers = std::count_if(needs.begin(), needs.end(), [](const Need& a) { return a.x; });
   constexpr long kManyMovers = 40;
   const int num_threads = movers > kManyMovers ? std::min(8, omp_get_max_threads()) : 1;
-  for (bool is_first = true;; is_first = false) {
+  while (true) {
     check_interrupt();
     // Starts of every node: nothing, then the targets of the first actions that wait for nothing
     // but their targets. Growing a set is the work of planning: sets grow side by side.
@@ -201,6 +201,7 @@ std::vector<WirePass> schedule(const std::vector<Need>& needs, const ScheduleOpt
     };
     std::vector<Task> tasks;
     for (const Node& node : beam) {
+      const bool is_first = node.number == BeamSteps<WirePass>::kStart;
       const std::uint64_t start = options.fixed | (is_first ? options.first_row : 0);
       tasks.push_back({&node, start});
       if (width == 1) continue;
