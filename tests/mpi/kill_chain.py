@@ -90,7 +90,8 @@ def kill(processes):
 def chain(ranks, folder):
     # how many layers take so long, from a short run of their passes
     circuit, few, few_s = folder / "c.qasm", 20, 0.0
-    words = ["run", circuit, "--shots", 2000, "--seed", 5, "--quiet", "--device", flags.device or "cpu"]
+    same = ["run", circuit, "--shots", 2000, "--seed", 5, "--quiet"]
+    words = [*same, "--device", flags.device or "cpu"]
     while few_s < min(10, flags.seconds / 3):
         few *= 2
         circuit.write_text(layered_circuit(flags.qubits, few, few))
@@ -108,8 +109,7 @@ def chain(ranks, folder):
         return
     kill(processes)  # the first checkpoint holds the plan: both runs start from it
     shutil.copytree(begin, going)
-    elsewhere = ["--device", flags.beside] if flags.beside else []
-    undisturbed = Started(ranks, *words, *elsewhere, "--resume", begin, "--state", states[0])
+    undisturbed = Started(ranks, *same, "--device", flags.beside or flags.device or "cpu", "--resume", begin, "--state", states[0])
     whole_s = flags.seconds if flags.beside is not None else undisturbed.wait()[3]
     print(f"{layers} layers, {whole_s:.1f} s undisturbed{' (expected)' if flags.beside is not None else ''}", file=sys.stderr, flush=True)
     others = [] if flags.device else sorted({max(1, ranks // 2), 2 * ranks} - {ranks})
@@ -127,6 +127,9 @@ def chain(ranks, folder):
     head_s = time.monotonic() - start_s
     kill(processes)
     while kills < flags.kills:
+        if undisturbed.answer and undisturbed.answer[0] != 0:
+            check(False, f"{ranks} ranks, undisturbed: {undisturbed.answer}")
+            return
         start_s = time.monotonic()
         was = (going / "checkpoint").read_bytes()
         processes = start_ranks(ranks, *again)
@@ -155,16 +158,16 @@ def chain(ranks, folder):
     code, out, err, last_s = run(ranks, *again)
     whole_code, counts, whole_err, whole_s = undisturbed.wait()
     check(whole_code == 0, f"{ranks} ranks, undisturbed: {whole_code} {whole_err}")
-    same = code == 0 and out == counts and states[0].read_bytes() == states[1].read_bytes()
+    equal = code == 0 and out == counts and states[0].read_bytes() == states[1].read_bytes()
     check(renewed > 0, f"{ranks} ranks: no life was further than the one before")
-    check(same, f"{ranks} ranks, killed {kills} times: {code} {err} (seed {SEED})")
+    check(equal, f"{ranks} ranks, killed {kills} times: {code} {err} (seed {SEED})")
     check(not any(going.iterdir()), f"{ranks} ranks: nothing stays behind: {list(going.iterdir())}")
     for other in others:
         code, out, err, _ = (on_others.get(other) or Started(other, *words, "--resume", middle, "--state", states[1])).wait()
         check(code == 0 and out == counts, f"{ranks} ranks, resumed on {other}: {code} {err}")
     print(f"{ranks} ranks: {whole_s:.0f} s undisturbed; killed {kills} times in {lives} lives of {killed_s:.0f} s, {renewed} of which "
           f"went on, then {last_s:.0f} s to the "
-          f"end; bits {'the same' if same else 'DIFFER'}" + (f"; resumed on {' and '.join(map(str, others))} ranks" if others else ""), flush=True)
+          f"end; bits {'the same' if equal else 'DIFFER'}" + (f"; resumed on {' and '.join(map(str, others))} ranks" if others else ""), flush=True)
 
 
 print("seed", SEED, flush=True)
