@@ -63,7 +63,7 @@ CASES = {
     "measured in the middle": (layers(13, 300, "measure q[0] -> c[0];\nreset q[1];"), "shots=200, seed=4, record_shots=True"),
     "noisy": (layers(12, 40), "shots=300, seed=5, engine='trajectories', noise={'channels': [{'after': 'all', "
                               "'channel': 'amplitude_damping', 'gamma': 0.01}]}, probabilities=[0, 3]"),
-    "near Clifford": (clifford(40, 20), "shots=1000000, seed=6, engine='stabilizer'"),
+    "near Clifford": (clifford(40, 14), "shots=500000, seed=6, engine='stabilizer'"),
 }
 
 

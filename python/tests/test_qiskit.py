@@ -16,7 +16,7 @@ import tilewave as tw  # noqa: E402
 from qiskit_circuits import GATES, agree, random_dynamic_circuit, random_unitary_circuit  # noqa: E402
 from tilewave.qiskit import EstimatorV2, TilewaveBackend, from_qiskit  # noqa: E402
 
-NUM_UNITARY = int(os.environ.get("TILEWAVE_RANDOM_CIRCUITS", 700))
+NUM_UNITARY = int(os.environ.get("TILEWAVE_RANDOM_CIRCUITS", 350))
 NUM_DYNAMIC = NUM_UNITARY * 3 // 7
 
 

@@ -66,9 +66,9 @@ with tempfile.TemporaryDirectory() as name:
     RUNS = {  # name: circuit, words
         "state": (layers(19, 150), ["--probabilities", "all", "--shots", 500]),
         "state in single precision": (layers(20, 100), ["--precision", "single", "--shots", 500]),
-        "branches": (layers(16, 40, "measure q[A] -> c[A]; if(c==1) x q[B];"), ["--shots", 40]),
+        "branches": (layers(16, 25, "measure q[A] -> c[A]; if(c==1) x q[B];"), ["--shots", 40]),
         "small branches": (layers(8, 12, "measure q[A] -> c[A]; reset q[B];"), ["--shots", 3000]),
-        "density": (layers(10, 60), ["--noise", noise, "--engine", "density", "--probabilities", "all"]),
+        "density": (layers(10, 15), ["--noise", noise, "--engine", "density", "--probabilities", "all"]),
         "trajectories": (layers(14, 20), ["--noise", noise, "--engine", "trajectories", "--shots", 120,
                                           "--probabilities", "all", "--expect", "ZZIIIIIIIIIIII + XIIIIIIIIIIIIX"]),
         "near Clifford": (near_clifford(40, 12), ["--engine", "stabilizer", "--shots", 1000000]),

@@ -28,7 +28,10 @@ for words, said in ((["--device", "cpu+cuda:0"], "one device"), (["--device", "c
 
 # a small tuning, as short as is taken, which a busy machine may spoil
 path = folder / "rates.json"
-done = tilewave("tune", "--seconds", "5", "--qubits", "19", "--out", path, "--force", env=NONE, limit_s=300)
+done = tilewave("tune", "--seconds", "5", "--qubits", "19", "--out", path, env=NONE, limit_s=300)
+if done.code != 0:
+    c.check(done.code == 5 and "--force" in done.err and not path.exists(), f"spoiled: {done.code} {done.err}")
+    done = tilewave("tune", "--seconds", "5", "--qubits", "19", "--out", path, "--force", env=NONE, limit_s=300)
 c.check(done.code == 0 and path.exists(), done.err)
 file = json.loads(path.read_text())
 c.check(file["format"] == "tilewave rates 1" and file["kind"] == "cpu" and 0 < file["seconds"] < 60, file["seconds"])
@@ -38,8 +41,6 @@ for precision in ("double", "single"):
     c.check(1e-12 < numbers["byte_s"] < 1e-7 and 1e-13 < numbers["lift_s"] < 1e-7, numbers)
     c.check(list(numbers) == names, "in the order of the list")
 c.check(f"written to {path}" in done.out and f"TILEWAVE_RATES={path}" in done.out, done.out)
-spoiled = tilewave("tune", "--seconds", "5", "--qubits", "19", "--out", folder / "other.json", env=NONE, limit_s=300)
-c.check((spoiled.code == 0) == (folder / "other.json").exists() and (spoiled.code == 0 or (spoiled.code == 5 and "--force" in spoiled.err)), spoiled.err)
 
 # what info says
 USED = {**NONE, "TILEWAVE_RATES": str(path)}

@@ -49,7 +49,7 @@ def kill(processes):
 with tempfile.TemporaryDirectory() as name:
     folder = Path(name)
     circuit = folder / "c.qasm"
-    circuit.write_text(layered_circuit(19, 400, 7))  # a second of one core: some forty runs of it follow
+    circuit.write_text(layered_circuit(19, 200, 7))  # half a second of one core: some forty runs of it follow
     words = ["run", circuit, "--shots", 2000, "--seed", 5, "--quiet"]
     code, counts, err = run(1, *words)
     check(code == 0, f"undisturbed: {err}")

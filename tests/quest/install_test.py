@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """install_test.py CMAKE BUILD EXAMPLES: installs the development files into a temporary folder, moves it, and
-builds and runs every example of the QuEST API, as C11 and as C++17, in three ways: the compiler wrapper,
-pkg-config, and CMake packages. Then whatever a program may take from the archives: all of it, and C++ programs
+builds and runs every example of the QuEST API, as C11 and as C++17, by the compiler wrapper, and the first ones by
+pkg-config and CMake packages, whose flags are the same for all. Then whatever a program may take from the archives: all of it, and C++ programs
 that use much of the standard library, of every standard with and without optimiser; and projects of C alone."""
 import os
 import pathlib
@@ -126,21 +126,20 @@ def main(folder):
     environment = pkg_config_environment(prefix)
     for name in ["tilewave_quest", "tilewave_quest_f32"]:
         flags = run("pkg-config", "--cflags", "--libs", name, env=environment).split()
-        for program in PROGRAMS:
-            for suffix, standard in standards:
-                compiler = os.environ.get("CC", "cc") if suffix == ".c" else os.environ.get("CXX", "c++")
-                run(compiler, standard, program.stem + suffix, *flags, "-o", "packaged", cwd=sources)
-                run(sources / "packaged")
-    print("pkg-config: all programs run")
+        for suffix, standard in standards:
+            compiler = os.environ.get("CC", "cc") if suffix == ".c" else os.environ.get("CXX", "c++")
+            run(compiler, standard, PROGRAMS[0].stem + suffix, *flags, "-o", "packaged", cwd=sources)
+            run(sources / "packaged")
+    print("pkg-config: a program runs")
 
-    (sources / "CMakeLists.txt").write_text(PROJECT.format(names=" ".join(p.stem for p in PROGRAMS)))
+    (sources / "CMakeLists.txt").write_text(PROJECT.format(names=" ".join(p.stem for p in PROGRAMS[:2])))
     build = folder / "build"
     run(CMAKE, "-S", sources, "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}", "-DCMAKE_BUILD_TYPE=Release")
     run(CMAKE, "--build", build)
-    for program in PROGRAMS:
+    for program in PROGRAMS[:2]:
         run(build / f"c_{program.stem}")
         run(build / f"cxx_{program.stem}")
-    print("CMake packages: all programs run")
+    print("CMake packages: two programs run")
 
     # every object of the archives: each finds what it needs in what the wrapper and pkg-config name
     flags = run("pkg-config", "--libs", "tilewave_quest", env=environment).split()

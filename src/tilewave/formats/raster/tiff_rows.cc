@@ -173,6 +173,11 @@ class TiffPlane {
     refuse_ignored_predictors();
     take_colours_as_they_are(shape);
     check_sizes(shape);
+    if (TIFFIsCODECConfigured(static_cast<std::uint16_t>(compression_)) == 0) {
+      raster_input_error(path, "its compression (scheme ", compression_,
+                         ") is none that the TIFF library here reads: convert it where one does "
+                         "(gdal_translate -co COMPRESS=DEFLATE IN OUT.tif)");
+    }
   }
 
   /// The next row, bytes of whole samples.
@@ -277,6 +282,19 @@ class TiffPlane {
                          "convert it (gdal_translate IN OUT.tif)");
     }
     check_blocks(shape, wanted);
+    if (tile_height_ > 0 && file_bytes_ >= 0) check_row_of_tiles(wanted);
+  }
+
+  // A row of tiles is in memory at a time. Some codecs need a hundred bytes for any tile of one
+  // value, and tiles may share bytes, so that what a few bytes may stand for has no bound per tile.
+  void check_row_of_tiles(std::int64_t tile_bytes) const {
+    constexpr double kFree = 512 << 20, kMostOfAByte = 2000;
+    const double bytes =
+        static_cast<double>(tile_bytes) * ((width_ + tile_width_ - 1) / tile_width_);
+    if (bytes <= kFree + kMostOfAByte * static_cast<double>(file_bytes_)) return;
+    raster_input_error(path_, "it is truncated or damaged: a row of its tiles has ",
+                       static_cast<std::int64_t>(bytes / (1 << 20)), " MiB, the file ", file_bytes_,
+                       " bytes");
   }
 
   // Every block must lie in the file, and hold enough for a tile, or for a row of a strip.

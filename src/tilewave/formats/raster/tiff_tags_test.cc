@@ -50,6 +50,14 @@ TEST(Tiff, JbigIsRefusedByName) {
   EXPECT_EQ(error.find("damaged"), std::string::npos) << error;
 }
 
+TEST(Tiff, UnknownCompressionIsNoDamage) {
+  Layout l;
+  l.width = l.height = l.rows_per_strip = 64;
+  const std::string path = write("scheme.tif", l, ramp);
+  claim(path, {{TIFFTAG_COMPRESSION, 32769}});
+  EXPECT_TRUE(has(error_of(path), "compression (scheme 32769)"));
+}
+
 // The file, written with LZW, with PackBits as its compression.
 void claim_packbits(const std::string& path) {
   std::string bytes(std::filesystem::file_size(path), '\0');
@@ -241,7 +249,12 @@ TEST(Tiff, HeadersAreNotBelieved) {
         Row{COMPRESSION_ADOBE_DEFLATE,
             64,
             {{TIFFTAG_TILEWIDTH, 1 << 15}, {TIFFTAG_TILELENGTH, 1 << 15}}},
-        Row{COMPRESSION_LZW, 64, {{TIFFTAG_TILEWIDTH, 1 << 15}, {TIFFTAG_TILELENGTH, 1 << 15}}}}) {
+        Row{COMPRESSION_LZW, 64, {{TIFFTAG_TILEWIDTH, 1 << 15}, {TIFFTAG_TILELENGTH, 1 << 15}}},
+        Row{COMPRESSION_NONE,  // a codec whose tiles of one value are as small as their headers
+            64,
+            {{TIFFTAG_COMPRESSION, COMPRESSION_LZMA},
+             {TIFFTAG_TILEWIDTH, 1 << 15},
+             {TIFFTAG_TILELENGTH, 1 << 15}}}}) {
     Layout l;
     l.width = l.height = l.rows_per_strip = 64;
     l.compression = row.compression;
