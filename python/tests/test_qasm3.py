@@ -13,7 +13,7 @@ import tilewave as tw  # noqa: E402
 from qiskit_circuits import agree, random_dynamic_circuit, random_unitary_circuit  # noqa: E402
 from tilewave.qiskit import from_qiskit  # noqa: E402
 
-NUM_UNITARY = int(os.environ.get("TILEWAVE_RANDOM_CIRCUITS", 700))
+NUM_UNITARY = int(os.environ.get("TILEWAVE_RANDOM_CIRCUITS", 350))
 NUM_DYNAMIC = NUM_UNITARY * 3 // 7
 SWITCH_V1 = qasm3.ExperimentalFeatures.SWITCH_CASE_V1
 # the ways to write a circuit, one after the other
