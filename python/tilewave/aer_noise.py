@@ -2,7 +2,8 @@
 
 Mixtures of unitaries stay mixtures, other errors become Kraus operators. An error belongs to an instruction by its label, or
 its name where it has no label: a gate of the table whose Qiskit name is another one carries that name as its label, so that
-errors on `u1` and on `p` stay apart. A device has more qubits than a circuit: those a circuit does not have are ignored.
+errors on `u1` and on `p` stay apart. An error on k qubits acts on the first k of the instruction's, however many that has. A
+device has more qubits than a circuit: those a circuit does not have are ignored.
 """
 from __future__ import annotations
 
@@ -32,6 +33,8 @@ def from_aer(model: Mapping[str, Any]) -> dict[str, Any]:
         if kind not in ("qerror", "plerror"):
             raise ValueError(f"errors[{k}] of the noise model has the type '{kind}': only qerror, plerror and roerror are known")
         channel = _channel(error)
+        if channel is not None:
+            channel["acts_on"] = list(range(_num_qubits(error)))
         for name in error["operations"]:
             for place in places:
                 own.setdefault(name, {})[place] = channel
@@ -53,12 +56,12 @@ def from_aer(model: Mapping[str, Any]) -> dict[str, Any]:
                         for places, matrix in readout]}
 
 
-def channel_operators(error: Mapping[str, Any]) -> list[Any]:
-    """Kraus operators of one error of such a model."""
+def channel_operators(error: Mapping[str, Any], num_qubits: int) -> list[Any]:
+    """Kraus operators of one error of such a model, which has so many qubits."""
     if error["type"] == "plerror":
         strings = _pauli_lindblad(error)
         return [np.sqrt(p) * pauli_matrix(label) for label, p in strings.items()]
-    return [np.sqrt(p) * k for p, operators in _terms(error) for k in operators]
+    return [np.sqrt(p) * k for p, operators in _terms(error, num_qubits) for k in operators]
 
 
 def _channel(error):
@@ -66,16 +69,22 @@ def _channel(error):
     if error["type"] == "plerror":
         strings = {label: p for label, p in _pauli_lindblad(error).items() if set(label) != {"I"}}
         return {"channel": "pauli", "probabilities": strings} if strings else None
-    return channel_of(_terms(error))
+    return channel_of(_terms(error, _num_qubits(error)))
 
 
-def _terms(error):
+def _num_qubits(error):
+    """Those an error names: the last of its qubits may be idle in all of its terms, and is then not among them."""
+    if error["type"] == "plerror":
+        return len(next(iter(_pauli_lindblad(error))))
+    return 1 + max((q for circuit in error["instructions"] for step in circuit for q in step["qubits"]), default=0)
+
+
+def _terms(error, num_qubits):
     """Probabilities, and the Kraus operators of each."""
     probabilities = [float(p) for p in error["probabilities"]]
     if min(probabilities) < -1e-10 or abs(sum(probabilities) - 1) > 1e-6:
         raise ValueError(f"an error of the noise model on {error['operations']} is no channel: its probabilities are "
                          f"{probabilities}")
-    num_qubits = 1 + max((q for circuit in error["instructions"] for step in circuit for q in step["qubits"]), default=0)
     _check_size(num_qubits)
     return [(p, kraus_of(circuit, num_qubits)) for circuit, p in zip(error["instructions"], probabilities) if p > 0]
 

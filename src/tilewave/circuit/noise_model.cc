@@ -4,6 +4,7 @@
 
 #include "tilewave/base/concat.h"
 #include "tilewave/base/error.h"
+#include "tilewave/base/units.h"
 #include "tilewave/circuit/listing.h"
 
 namespace tilewave::circuit {
@@ -39,6 +40,22 @@ bool matches(const NoiseRule& rule, const Circuit& circuit, const Op& op) {
     default:
       return false;
   }
+}
+
+// Whether a rule means this operation by name: by its label or as one of those that have one qubit.
+// Gates that it lists were compared with it when it was read.
+bool is_named_by(const NoiseRule& rule, const Op& op) {
+  return !rule.label.empty() || op.kind == OpKind::kMeasure || op.kind == OpKind::kReset ||
+         rule.on_delay;
+}
+
+[[noreturn]] void fail_too_narrow(const NoiseRule& rule, std::size_t num_qubits) {
+  const int last = *std::max_element(rule.acts_on.begin(), rule.acts_on.end());
+  fail(ExitCode::kInput, rule.path, ": the channel takes ",
+       counted(static_cast<std::uint64_t>(last) + 1, "qubit"), " of an operation, and one",
+       rule.label.empty() ? std::string() : concat(" that goes by '", rule.label, "'"), " has ",
+       counted(num_qubits, "qubit"),
+       ": give a channel on fewer qubits, or say with \"qubits\" or \"except\" where it acts");
 }
 
 bool names_operation(const NoisePlaces& places, std::span<const Qubit> qubits) {
@@ -186,6 +203,7 @@ class Writer {
       const auto one_by_one = rule.channel->num_qubits == 1;
       if (names_operation(rule.except, qubits)) continue;
       const bool whole = rule.places.empty() || names_operation(rule.places, qubits);
+      if (!whole && rule.places.qubits.empty()) continue;
       std::vector<Qubit> targets;
       if (rule.acts_on.empty()) {
         targets = qubits;
@@ -195,7 +213,10 @@ class Writer {
             targets.push_back(qubits[static_cast<std::size_t>(j)]);
           }
         }
-        if (targets.size() != rule.acts_on.size()) continue;
+        if (targets.size() != rule.acts_on.size()) {
+          if (is_named_by(rule, op)) fail_too_narrow(rule, qubits.size());
+          continue;
+        }
       }
       if (!one_by_one) {
         const bool fits = static_cast<int>(targets.size()) == rule.channel->num_qubits;

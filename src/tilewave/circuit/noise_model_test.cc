@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/thrown_test.h"
 #include "tilewave/circuit/density.h"
 #include "tilewave/circuit/listing.h"
 
@@ -62,6 +63,34 @@ TEST(NoiseModel, RulesFindTheirOperations) {
             "cx 1 0; all 1; all 0; target 0; "
             "cx 2 1; all 1; pair 2 1; "
             "read 0; measure 0; x 1 if; all 1 if; reset 0; cleared 0; ");
+}
+
+TEST(NoiseModel, AChannelTakesTheQubitsItIsPinnedTo) {
+  Circuit c(3);
+  c.add_gate(GateId::kX, {2});
+  c.add_gate(GateId::kCx, {1, 0});
+  c.add_gate(GateId::kCcx, {2, 0, 1});
+  NoiseModel model;
+  model.rules.push_back(rule(depolarizing(1, 0.1), "first"));
+  model.rules.back().all_gates = true;
+  model.rules.back().acts_on = {0};
+  model.rules.push_back(rule(depolarizing(2, 0.1), "pair"));
+  model.rules.back().all_gates = true;
+  model.rules.back().acts_on = {0, 1};
+  EXPECT_EQ(listing(with_noise(c, model)),
+            "x 2; first 2; cx 1 0; first 1; pair 1 0; ccx 2 0 1; first 2; pair 2 0; ");
+  model.rules.back().label = "x";  // a rule of just such operations, which have no second qubit
+  model.rules.back().label_gate = GateId::kX;
+  expect_error(
+      [&] { with_noise(c, model); },
+      "rule: the channel takes 2 qubits of an operation, and one that goes by 'x' has 1 qubit");
+  model.rules.back().places.operations = {{0, 1}};  // which none is
+  EXPECT_EQ(listing(with_noise(c, model)), "x 2; first 2; cx 1 0; first 1; ccx 2 0 1; first 2; ");
+  model.rules.back() = rule(depolarizing(2, 0.1), "cleared");
+  model.rules.back().on_reset = true;
+  model.rules.back().acts_on = {0, 1};
+  c.add_reset(0);
+  expect_error([&] { with_noise(c, model); }, "2 qubits of an operation, and one has 1 qubit");
 }
 
 TEST(NoiseModel, IdleQubitsWaitInLayers) {
