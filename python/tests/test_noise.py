@@ -9,6 +9,7 @@ from counts import deviation
 qiskit = pytest.importorskip("qiskit")
 aer = pytest.importorskip("qiskit_aer")
 from qiskit import ClassicalRegister, QuantumCircuit, QuantumRegister  # noqa: E402
+from qiskit.circuit.library import CXGate, MCXGate, SwapGate, UnitaryGate  # noqa: E402
 from qiskit.quantum_info import SparsePauliOp, random_unitary  # noqa: E402
 from qiskit_aer import noise as an  # noqa: E402
 
@@ -248,3 +249,90 @@ def test_errors_that_cannot_be_converted():
     model.add_all_qubit_quantum_error(an.pauli_error([("XXXXX", 0.5), ("IIIII", 0.5)]), ["unitary"])
     with pytest.raises(ValueError, match="acts on 5 qubits: at most 4"):
         tw.noise_model(model)
+
+
+def density_matrices(circuit, model):
+    """Ours and Aer's."""
+    ours = tw.simulate(circuit, noise=model)
+    saved = circuit.copy()
+    saved.save_density_matrix()
+    simulator = aer.AerSimulator(method="density_matrix", noise_model=model)
+    return ours, simulator.run(saved, shots=1).result().data()["density_matrix"].data
+
+
+def errors_of_any_size():
+    idle = QuantumCircuit(2)
+    idle.x(0)
+    return {1: an.amplitude_damping_error(0.2), 2: an.pauli_error([("XZ", 0.3), ("IY", 0.1), ("II", 0.6)]),
+            3: an.pauli_error([("XZY", 0.3), ("III", 0.7)]), "generators": an.PauliLindbladError(["XI", "IZ"], [0.1, 0.2]),
+            "last qubit idle": an.QuantumError([(idle, 0.3), (QuantumCircuit(2), 0.7)])}
+
+
+@pytest.mark.parametrize("size", errors_of_any_size())
+@pytest.mark.parametrize("width", range(1, 5))
+def test_an_error_acts_on_the_first_qubits_of_its_instruction(size, width):
+    error, qubits = errors_of_any_size()[size], [3, 1, 0, 2]
+    matrix = random_unitary(2**width, seed=width)
+    gates = {"unitary": UnitaryGate(matrix), "mine": UnitaryGate(matrix, label="mine")}
+    if width > 2:
+        gates["mcx"] = MCXGate(width - 1)
+    if width == 2 and error.num_qubits == 2:
+        gates.update(cx=CXGate(), swap=SwapGate())
+    for name, gate in gates.items():
+        circuit = QuantumCircuit(4)
+        for q in range(4):
+            circuit.ry(0.3 + q, q)
+        circuit.append(gate, qubits[:width])
+        model = an.NoiseModel()
+        model.add_all_qubit_quantum_error(error, [name], warnings=False)
+        least = 1 if size == "last qubit idle" else error.num_qubits
+        if least <= width:
+            np.testing.assert_allclose(*density_matrices(circuit, model), atol=1e-9)
+        else:  # Aer's message is "qubits size (1) < error qubits (2)"
+            with pytest.raises(ValueError, match=f"takes {least} qubits of an operation, and one that goes by '{name}'"):
+                tw.simulate(circuit, noise=model)
+        model = an.NoiseModel()  # of these qubits alone, as many as the error has
+        model.add_quantum_error(error, [name], qubits[:error.num_qubits], warnings=False)
+        np.testing.assert_allclose(*density_matrices(circuit, model), atol=1e-9)
+
+
+def test_an_error_in_a_circuit_keeps_a_qubit_that_is_idle_in_it():
+    circuit = QuantumCircuit(2)
+    circuit.h(1)
+    circuit.append(errors_of_any_size()["last qubit idle"], [0, 1])
+    plus = np.full((2, 2), 0.5)
+    np.testing.assert_allclose(tw.simulate(circuit), np.kron(plus, np.diag([0.7, 0.3])), atol=1e-12)
+
+
+def test_an_error_on_reset_has_one_qubit():
+    model = an.NoiseModel()
+    model.add_all_qubit_quantum_error(errors_of_any_size()[3], ["reset"], warnings=False)
+    circuit = QuantumCircuit(3)
+    circuit.reset(0)
+    with pytest.raises(ValueError, match="takes 3 qubits of an operation, and one has 1 qubit"):
+        tw.simulate(circuit, noise=model)
+
+
+@pytest.mark.parametrize("num_qubits", [2, 4, 6, 8])
+def test_noisy_expectations_are_exact_at_precision_0(num_qubits):
+    # after X the damped qubit has p(1) = cos^2(0.35) * 0.9, and CX spreads its bit
+    model = an.NoiseModel()
+    model.add_all_qubit_quantum_error(an.amplitude_damping_error(0.1), ["x"])
+    circuit = QuantumCircuit(num_qubits)
+    circuit.ry(0.7, 0)
+    circuit.x(0)
+    for q in range(num_qubits - 1):
+        circuit.cx(q, q + 1)
+    observables = ["I" * (num_qubits - 1 - q) + "Z" + "I" * q for q in range(num_qubits)]
+    expected = 1 - 2 * 0.9 * np.cos(0.35) ** 2
+    assert tw.run(circuit, observables=observables[0], noise=model, engine="trajectories").num_trajectories == 1000
+    found = EstimatorV2(noise_model=model, seed=1).run([(circuit, observables)]).result()[0].data
+    np.testing.assert_allclose(found.evs, expected, atol=1e-12)
+    assert np.all(found.stds == 0)
+    circuit.append(an.amplitude_damping_error(0.2), [0])  # a channel of the circuit's own
+    found = EstimatorV2(seed=1).run([(circuit, observables)]).result()[0].data
+    np.testing.assert_allclose(found.evs, [1 - 2 * 0.8 * np.cos(0.35) ** 2] + [1 - 2 * np.cos(0.35) ** 2] * (num_qubits - 1), atol=1e-12)
+    with pytest.raises(MemoryError, match="precision 0 takes a density matrix of this circuit: give a precision above 0"):
+        wide = QuantumCircuit(30)
+        wide.x(range(30))
+        EstimatorV2(noise_model=model).run([(wide, "Z" * 30)]).result()

@@ -9,7 +9,7 @@ from qiskit import ClassicalRegister, QuantumCircuit, transpile  # noqa: E402
 from qiskit.circuit import (AnnotatedOperation, ControlModifier, InverseModifier, Parameter, ParameterVector,  # noqa: E402
                             PowerModifier)
 from qiskit.circuit.classical import expr, types  # noqa: E402
-from qiskit.circuit.library import PauliEvolutionGate, RYGate  # noqa: E402
+from qiskit.circuit.library import PauliEvolutionGate, RYGate, UnitaryGate  # noqa: E402
 from qiskit.quantum_info import SparsePauliOp, Statevector  # noqa: E402
 
 import tilewave as tw  # noqa: E402
@@ -166,6 +166,48 @@ def test_evolutions_are_the_same_product_formula_under_controls():
             circuit.append(used, qubits)
         np.testing.assert_allclose(state_of(under), state_of(plain), atol=1e-12)
         np.testing.assert_allclose(state_of(under), Statevector(transpile(under, basis_gates=["u", "cx"])).data, atol=1e-10)
+
+
+@pytest.mark.parametrize("num_qubits", [9, 10])
+def test_matrices_on_more_qubits_than_an_operation_takes(num_qubits):
+    rng = np.random.default_rng(num_qubits)
+    ortho, upper = np.linalg.qr(rng.normal(size=(2**num_qubits, 2**num_qubits, 2)) @ [1, 1j])
+    matrix = ortho * (np.diag(upper) / abs(np.diag(upper)))
+    gate = UnitaryGate(matrix, check_input=False)
+    order = [int(q) for q in rng.permutation(num_qubits + 1)]
+    axes = [num_qubits - q for q in reversed(order[1:])]  # of the state's tensor, the matrix's highest bit first
+    for is_controlled in (False, True) if num_qubits == 9 else (True,):
+        circuit = QuantumCircuit(num_qubits + 1)
+        for q in range(num_qubits + 1):
+            circuit.ry(0.3 + q, q)
+        before = Statevector(circuit).data.reshape((2,) * (num_qubits + 1))
+        turned = np.moveaxis(before, axes, range(num_qubits)).reshape(2**num_qubits, 2)
+        after = matrix @ turned
+        if is_controlled:  # by the other qubit, on 0
+            circuit.append(AnnotatedOperation(gate, ControlModifier(1, 0)), order)
+            after[:, 1] = turned[:, 1]
+        else:
+            circuit.append(gate, order[1:])
+        expected = np.moveaxis(after.reshape((2,) * (num_qubits + 1)), range(num_qubits), axes).ravel()
+        np.testing.assert_allclose(state_of(circuit), expected, atol=1e-12)
+
+
+def test_the_transpiler_keeps_matrices_on_many_qubits():
+    circuit = QuantumCircuit(9)
+    circuit.append(UnitaryGate(np.eye(2**9)[::-1], check_input=False), range(9))  # X on every qubit
+    circuit.measure_all()
+    for level in range(4):
+        lowered = transpile(circuit, TilewaveBackend(), optimization_level=level)
+        assert TilewaveBackend().run(lowered, shots=5).result().get_counts() == {"1" * 9: 5}
+    with pytest.raises(ValueError, match="an error on 'unitary', an instruction that is simulated as its parts"):
+        tw.sample(circuit, 1, noise={"channels": [{"after": "all", "label": "unitary", "channel": "bit_flip", "p": 0.5}]})
+
+
+def test_matrices_that_are_too_wide():
+    circuit = QuantumCircuit(11)
+    circuit.append(UnitaryGate(np.eye(2**11), check_input=False), range(11))
+    with pytest.raises(ValueError, match="'unitary' is a matrix on 11 qubits: at most 10 are supported"):
+        from_qiskit(circuit)
 
 
 def test_parameters_stay_under_modifiers():

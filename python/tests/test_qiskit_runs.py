@@ -7,12 +7,16 @@ import pytest
 
 qiskit = pytest.importorskip("qiskit")
 from qiskit import ClassicalRegister, QuantumCircuit, transpile  # noqa: E402
-from qiskit.circuit import Parameter, ParameterVector  # noqa: E402
+from qiskit.circuit import Instruction, Parameter, ParameterVector  # noqa: E402
+from qiskit.circuit.library import (DiagonalGate, Initialize, MCPhaseGate, PauliEvolutionGate, PauliGate,  # noqa: E402
+                                    PermutationGate, UnitaryGate)
 from qiskit.primitives import StatevectorEstimator, StatevectorSampler  # noqa: E402
-from qiskit.quantum_info import Pauli, SparsePauliOp, Statevector, random_pauli_list  # noqa: E402
+from qiskit.quantum_info import (Choi, Kraus, Pauli, SparsePauliOp, Statevector, SuperOp, random_clifford,  # noqa: E402
+                                 random_pauli_list, random_unitary)
 
 import tilewave as tw  # noqa: E402
 from cores import refuse_single_runs  # noqa: E402
+from counts import deviation  # noqa: E402
 from qiskit_circuits import agree  # noqa: E402
 from tilewave.qiskit import EstimatorV2, SamplerV2, TilewaveBackend, from_qiskit, primitives  # noqa: E402
 
@@ -224,8 +228,78 @@ def test_backend_is_a_target_for_the_transpiler():
         backend.run(circuit, noise=1)
 
 
+def dynamic_with_channels():
+    from qiskit.circuit.classical import expr, types
+    circuit = QuantumCircuit(3, 3)
+    value = circuit.add_var("value", expr.lift(3, types.Uint(4)))
+    circuit.store(value, expr.bit_xor(value, 1))
+    circuit.h(0)
+    circuit.measure(0, 0)
+    with circuit.if_test((circuit.clbits[0], 1)) as otherwise:
+        circuit.append(damping(), [0])
+        circuit.pauli("XY", [1, 2])
+    with otherwise:
+        circuit.reset(1)
+    with circuit.switch(value) as case:
+        with case(2):
+            circuit.ry(0.8, 2)
+        with case(case.DEFAULT):
+            circuit.x(2)
+    with circuit.for_loop(range(3)):
+        circuit.rx(0.3, 1)
+        with circuit.if_test((circuit.clbits[0], 1)):
+            circuit.break_loop()
+    circuit.delay(10, 0)
+    circuit.measure(range(3), range(3))
+    return circuit
+
+
+def damping():
+    return Kraus([np.diag([1, 0.8]), [[0, 0.6], [0, 0]]])
+
+
+def instructions_for_the_transpiler():
+    """Those that backend.run takes, on up to 3 qubits."""
+    from qiskit.circuit import AnnotatedOperation, ControlModifier
+    part = QuantumCircuit(2, name="part")
+    part.append(damping(), [0])
+    part.h(1)
+    yield from {"kraus": damping(), "kraus of two": damping().tensor(damping()), "superop": SuperOp(damping()), "choi": Choi(damping()),
+                "channel in a definition": part.to_instruction(), "opaque kraus": Instruction("kraus", 1, 0, damping().data),
+                "unitary": UnitaryGate(random_unitary(8, seed=1)), "diagonal": DiagonalGate([1, 1j, -1, -1j]),
+                "pauli": PauliGate("XYZ"), "permutation": PermutationGate([2, 0, 1]), "initialize": Initialize([0.6, 0, 0, 0.8j]),
+                "evolution": PauliEvolutionGate(SparsePauliOp(["XX", "ZZ"], [0.3, 0.5]), time=0.7),
+                "mcphase": MCPhaseGate(0.3, 2), "clifford": random_clifford(3, seed=1),
+                "annotated": AnnotatedOperation(UnitaryGate(random_unitary(2, seed=2)), ControlModifier(2))}.items()
+    try:
+        from qiskit_aer import noise
+    except ImportError:
+        return
+    yield from {"error": noise.depolarizing_error(0.1, 1), "error of two": noise.depolarizing_error(0.2, 2).to_instruction(),
+                "reset error": noise.reset_error(0.1, 0.2), "generators": noise.PauliLindbladError(["XI", "IZ"], [0.1, 0.2])}.items()
+
+
+@pytest.mark.parametrize("level", range(4))
+def test_what_the_backend_takes_stays_the_same_when_transpiled(level):
+    backend = TilewaveBackend()
+    for name, instruction in instructions_for_the_transpiler():
+        circuit = QuantumCircuit(3)
+        for q in range(3):
+            circuit.ry(0.5 + q, q)
+        circuit.cx(0, 1)
+        instruction = instruction if hasattr(instruction, "num_clbits") else instruction.to_instruction()
+        circuit.append(instruction, range(instruction.num_qubits))
+        lowered = transpile(circuit, backend, optimization_level=level, seed_transpiler=1)
+        np.testing.assert_allclose(tw.simulate(lowered, noise={}), tw.simulate(circuit, noise={}), atol=1e-9, err_msg=name)
+        circuit.measure_all()
+        assert backend.run(transpile(circuit, backend, optimization_level=level), shots=3).result().success
+    circuit = dynamic_with_channels()
+    counts = [backend.run(c, shots=20000, seed_simulator=k).result().get_counts()
+              for k, c in enumerate((circuit, transpile(circuit, backend, optimization_level=level)))]
+    assert deviation(*counts) < 5
+
+
 def test_what_is_not_supported_is_one_clear_error():
-    from qiskit.circuit import Instruction
     circuit = QuantumCircuit(1)
     circuit.append(Instruction("mystery", 1, 0, []), [0])
     with pytest.raises(ValueError, match="instruction 'mystery' is not supported"):

@@ -10,7 +10,7 @@ from datetime import datetime, timezone
 from typing import Any, Optional, Union
 
 import numpy as np
-from qiskit.circuit import Delay, Measure, Parameter, ParameterVector, QuantumCircuit, Reset, Store, controlflow
+from qiskit.circuit import Delay, Instruction, Measure, Parameter, ParameterVector, QuantumCircuit, Reset, Store, controlflow
 from qiskit.circuit.library import DiagonalGate, Initialize, MCPhaseGate, MCXGate, PauliGate, UnitaryGate
 from qiskit.circuit.library.standard_gates import get_standard_gate_name_mapping
 from qiskit.providers import BackendV2, JobStatus, JobV1, Options
@@ -25,11 +25,12 @@ from .convert import _STANDARD
 from .jobs import Cancellable
 from .template import bound_circuits
 
-# Instructions of any number of qubits that need no transpiling.
+# Instructions of any number of qubits that need no transpiling. Channels are Qiskit's and Aer's, known by their names.
+_CHANNELS = ("kraus", "superop", "quantum_channel")
 _WIDE = {"unitary": UnitaryGate, "diagonal": DiagonalGate, "initialize": Initialize, "mcx": MCXGate, "mcphase": MCPhaseGate,
          "pauli": PauliGate, "store": Store, "if_else": controlflow.IfElseOp, "while_loop": controlflow.WhileLoopOp,
          "for_loop": controlflow.ForLoopOp, "switch_case": controlflow.SwitchCaseOp, "break_loop": controlflow.BreakLoopOp,
-         "continue_loop": controlflow.ContinueLoopOp, "box": getattr(controlflow, "BoxOp", None)}
+         "continue_loop": controlflow.ContinueLoopOp, "box": getattr(controlflow, "BoxOp", None), **dict.fromkeys(_CHANNELS, Instruction)}
 
 
 def _make_target(num_qubits):

@@ -25,6 +25,7 @@ from ..aer_noise import channel_operators
 from ..angles import ParameterExpression as AffineExpression
 from ..circuits import Circuit
 from .flow import Flow
+from .wide_matrix import controlled_parts
 
 # Names of the standard library that the gate table knows under another name.
 _OTHER_NAMES = {"global_phase": "gphase", "rcccx": "rc3x", "c3sx": "c3sqrtx", "mcx": None, "u1": "p", "cu1": "cp"}
@@ -36,7 +37,8 @@ for _name, _gate in get_standard_gate_name_mapping().items():
         _STANDARD[_gate.base_class] = _ours
         if _ours == _name and _name != "cu":  # which is two operations where its control acts on 0
             _SAME_NAMES.add(_name)
-_MOST_MATRIX_QUBITS = 8
+_MOST_MATRIX_QUBITS = 8  # of one operation
+_MOST_WIDE_QUBITS = 10  # of a matrix that becomes several: seven seconds for 10 qubits, three minutes for 11
 _OPEN_CONTROLS = re.compile(r"_o\d+$")  # the end of a gate's name where controls act on 0
 
 _METHODS = [(Measure, "measure"), (Reset, "reset"), (Barrier, "barrier"), (Delay, "delay"), (UnitaryGate, "matrix"),
@@ -221,14 +223,28 @@ class Converter(Flow):
             part = QuantumCircuit(base.num_qubits)
             part.append(base, range(base.num_qubits))
             self.part(part, rest, controls, values)
+            if len(self.out) != first + 1:
+                return self.out._add_replaced(op.label or _OPEN_CONTROLS.sub("", op.name))
         else:
             self.out.unitary(self.matrix_of(base), rest, controls, values, check=False)  # Qiskit has
         self.name_from(first, op)
 
     def matrix(self, op, qubits, clbits, bits):
         first = len(self.out)
-        self.out.unitary(self.matrix_of(op), qubits, check=False)
-        self.name_from(first, op)
+        if self.unitary(self.matrix_of(op), qubits):
+            self.name_from(first, op)
+        else:
+            self.out._add_replaced(op.label or op.name)
+
+    def unitary(self, matrix, qubits, controls=(), values=0):
+        """A matrix, which Qiskit has checked; whether it is one operation."""
+        if len(qubits) <= _MOST_MATRIX_QUBITS:
+            self.out.unitary(matrix, qubits, list(controls), values, check=False)
+            return True
+        for part, own, further in controlled_parts(matrix, len(qubits), _MOST_MATRIX_QUBITS):
+            on = values | sum(value << len(controls) + j for j, value in enumerate(further.values()))
+            self.out.unitary(part, [qubits[j] for j in own], [*controls, *(qubits[j] for j in further)], on, check=False)
+        return False
 
     def annotated(self, op, qubits, clbits, bits):
         """A gate under modifiers: controls, which commute with the others, and powers (of which an inverse is one), which
@@ -254,7 +270,7 @@ class Converter(Flow):
         matrix = Operator(self.matrix_of(op.base_op))
         for power in powers:
             matrix = matrix.power(int(power) if power == int(power) else power)
-        self.out.unitary(np.ascontiguousarray(matrix.data), rest, controls, values, check=False)
+        self.unitary(np.ascontiguousarray(matrix.data), rest, controls, values)
 
     def part(self, part, qubits, controls, values, power=1):
         """A unitary circuit, under controls and several times."""
@@ -273,7 +289,7 @@ class Converter(Flow):
     def generic(self, op, qubits, clbits, bits):
         error = getattr(op, "_quantum_error", None)  # Aer's, whose definition knows less
         if error is not None and hasattr(error, "to_dict"):
-            return self.out._kraus("kraus", channel_operators(error.to_dict()), qubits)
+            return self.out._kraus("kraus", channel_operators(error.to_dict(), len(qubits)), qubits)
         if op.definition is not None:
             self.out._add_replaced(op.label or op.name)
             inner = {**bits, **{a: bits[b] for a, b in zip(op.definition.clbits, clbits)}}
@@ -388,9 +404,9 @@ def _has_parameters(op):
 
 
 def _matrix(op):
-    if op.num_qubits > _MOST_MATRIX_QUBITS:
-        raise ValueError(f"instruction '{op.name}' has no definition and too many qubits ({op.num_qubits}) for a matrix: "
-                         "decompose or transpile the circuit first")
+    if op.num_qubits > _MOST_WIDE_QUBITS:
+        raise ValueError(f"instruction '{op.name}' is a matrix on {op.num_qubits} qubits: at most {_MOST_WIDE_QUBITS} are "
+                         "supported, so give it as gates, or as a gate with a definition")
     if getattr(op, "num_clbits", 0):
         raise ValueError(f"instruction '{op.name}' is not supported: it has no definition")
     try:

@@ -239,10 +239,11 @@ class EstimatorV2(_Primitive, BaseEstimatorV2):
     """Expectations of observables. With precision 0 (the default) they are exact, also of circuits that measure or reset in the
     middle, whose outcomes are walked through (measurements at the end are left out); otherwise normal noise of that
     standard deviation is added, as Qiskit's reference estimator does, and circuits that measure in the middle are averaged
-    over ceil(1 / precision^2) shots instead. With a ``noise_model`` (Aer's, or what tilewave.noise_model takes)
-    expectations are exact where a density matrix is the cheaper engine, and otherwise means over ceil(1 / precision^2)
-    trajectories (1000 for precision 0) with their standard errors. ``options``: the arguments as a dictionary; the
-    attribute of that name may be changed."""
+    over ceil(1 / precision^2) shots instead. With a ``noise_model`` (Aer's, or what tilewave.noise_model takes), or with
+    channels in the circuit, precision 0 takes a density matrix, the memory and time of twice the qubits, and raises
+    MemoryError where that does not fit; at another precision expectations come from a density matrix where it is the cheaper
+    engine, and otherwise are means over ceil(1 / precision^2) trajectories with their standard errors. ``options``: the
+    arguments as a dictionary; the attribute of that name may be changed."""
 
     def __init__(self, *, default_precision: float = 0.0, seed: _Rng = None, precision: Precision = "double",
                  device: Device = "auto", threads: int = 0, noise_model: Noise = None,
@@ -332,7 +333,7 @@ def _expectations(circuit, terms, precision, rng, how, noise):
     if not is_noisy and not circuit.is_dynamic:
         return means_of(circuit, terms, how), 0.0
     core = noise and noise._core
-    if not precision and circuit.is_dynamic:
+    if not precision:
         try:
             return _core._exact_expectations(circuit, terms, *how, core), 0.0
         except MemoryError as error:
@@ -340,8 +341,7 @@ def _expectations(circuit, terms, precision, rng, how, noise):
                 raise
             raise MemoryError(f"{error}; precision 0 takes a density matrix of this circuit: give a precision above 0, which "
                               "averages over trajectories") from error
-    shots = _shots_for(precision) if precision else 0
-    result = _core._run(circuit, shots, int(rng.integers(1 << 63)), *how, None, terms, False, False, False, False, core)
+    result = _core._run(circuit, _shots_for(precision), int(rng.integers(1 << 63)), *how, None, terms, False, False, False, False, core)
     if len(result.expectation_errors):
         return result.expectations, result.expectation_errors
     return result.expectations, precision if circuit.is_dynamic and result.engine != "density" else 0.0
