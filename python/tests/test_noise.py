@@ -9,7 +9,7 @@ from counts import deviation
 qiskit = pytest.importorskip("qiskit")
 aer = pytest.importorskip("qiskit_aer")
 from qiskit import ClassicalRegister, QuantumCircuit, QuantumRegister  # noqa: E402
-from qiskit.circuit.library import CXGate, MCXGate, SwapGate, UnitaryGate  # noqa: E402
+from qiskit.circuit.library import CCXGate, CXGate, SwapGate, UnitaryGate  # noqa: E402
 from qiskit.quantum_info import SparsePauliOp, random_unitary  # noqa: E402
 from qiskit_aer import noise as an  # noqa: E402
 
@@ -274,8 +274,8 @@ def test_an_error_acts_on_the_first_qubits_of_its_instruction(size, width):
     error, qubits = errors_of_any_size()[size], [3, 1, 0, 2]
     matrix = random_unitary(2**width, seed=width)
     gates = {"unitary": UnitaryGate(matrix), "mine": UnitaryGate(matrix, label="mine")}
-    if width > 2:
-        gates["mcx"] = MCXGate(width - 1)
+    if width == 3 and error.num_qubits == 3:
+        gates["ccx"] = CCXGate()
     if width == 2 and error.num_qubits == 2:
         gates.update(cx=CXGate(), swap=SwapGate())
     for name, gate in gates.items():
