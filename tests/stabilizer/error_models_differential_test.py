@@ -261,5 +261,47 @@ def test_models_of_random_circuits_have_the_same_text():
     assert equal > 250 and splits > 100 and other < 50, (equal, splits, other)
 
 
+def random_loops(rng):
+    """Loops whose iterations measure afresh, in each other, with shifts of coordinates anywhere in them."""
+    lines = []
+
+    def body(depth):
+        lines.append("MR 0")  # which annotations up to the next one look at
+        for _ in range(rng.randint(1, 6)):
+            r, tag = rng.random(), rng.choice(["", "", "[t]"])
+            if r < 0.35:
+                lines.append(f"SHIFT_COORDS{tag}" + rng.choice(["", "(0)", "(1)", "(0, 0)", "(0, 2)", "(0.5, 0, -1)"]))
+            elif r < 0.6:
+                lines.append(f"X_ERROR({rng.choice([0.125, 0.25])}) 0\nMR 0")
+            elif r < 0.8:
+                lines.append(f"DETECTOR{tag}{rng.choice(['', '(1, 2)'])} " + rng.choice(["rec[-1]", "rec[-1]", ""]))
+            elif r < 0.85:
+                lines.append("TICK")
+            elif depth < 2:
+                loop(depth + 1)
+
+    def loop(depth):
+        lines.append(f"REPEAT {rng.choice([1, 2, 3, 7, 20])} {{")
+        body(depth)
+        lines.append("}")
+
+    body(1)
+    for _ in range(rng.randint(1, 2)):
+        loop(0)
+        body(1)
+    return "\n".join(lines)
+
+def test_folded_loops_have_the_same_shifts():
+    """Where a shift of coordinates is the last line of a loop's body, it shifts the detectors too."""
+    rng = random.Random(SEED)
+    in_one_line = 0
+    for _ in range(400):
+        text = random_loops(rng)
+        want, got = stim_model(text, ["--fold_loops"]), model_text(text, ["--fold_loops"])
+        assert same_text(want, without_empty_blocks(got)), (text, want, got)
+        in_one_line += re.search(r"shift_detectors\S*\([^)]*\) [1-9]", want) is not None
+    assert in_one_line > 40, in_one_line
+
+
 if __name__ == "__main__":
     run_tests(globals())

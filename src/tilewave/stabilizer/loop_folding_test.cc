@@ -67,6 +67,47 @@ TEST(Fold, where_stim_does) {
   }
 }
 
+// A loop's detectors are shifted by the last line of its body where that shifts coordinates.
+TEST(Fold, a_shift_of_coordinates_at_the_end_shifts_detectors) {
+  const std::string noise = "X_ERROR(0.125) 0\nMR 0\n";
+  const struct {
+    std::string body, want;  // of the circuit's loop, and of the model's
+  } cases[] = {
+      {noise + "DETECTOR(0,0) rec[-1]\nSHIFT_COORDS(1,0)\n",
+       "error(0.125) D0\ndetector(0, 0) D0\nshift_detectors(1, 0) 1\n"},
+      {noise + "DETECTOR rec[-1]\nSHIFT_COORDS[a](1)\nSHIFT_COORDS[b](0, 1)\n",
+       "error(0.125) D0\nshift_detectors[a](1) 0\nshift_detectors[b](0, 1) 1\n"},
+      {noise + "DETECTOR rec[-1]\nSHIFT_COORDS(0)\n", "error(0.125) D0\nshift_detectors(0) 1\n"},
+      {noise + "DETECTOR rec[-1]\nSHIFT_COORDS\n", "error(0.125) D0\nshift_detectors 1\n"},
+      {noise + "DETECTOR rec[-1]\nSHIFT_COORDS(1)\nX 0\nX 0\nTICK\n",  // no lines of a model
+       "error(0.125) D0\nshift_detectors(1) 1\n"},
+      {noise + "SHIFT_COORDS(1)\nDETECTOR(2) rec[-1]\n",
+       "error(0.125) D0\nshift_detectors(1) 0\ndetector(2) D0\nshift_detectors 1\n"},
+      {noise + "SHIFT_COORDS(1)\nDETECTOR rec[-1]\n",  // a detector that is flipped is not declared
+       "error(0.125) D0\nshift_detectors(1) 0\nshift_detectors 1\n"},
+      {noise + "SHIFT_COORDS(1)\n", "shift_detectors(1) 0\n"},  // no detectors
+      {noise + "DETECTOR rec[-1]\nREPEAT 1 {\nSHIFT_COORDS(1)\n}\n",
+       "error(0.125) D0\nshift_detectors(1) 1\n"},
+      {"REPEAT 7 {\n" + noise + "DETECTOR rec[-1]\nSHIFT_COORDS(1)\n}\nSHIFT_COORDS(0, 1)\n",
+       "repeat 7 {\n    error(0.125) D0\n    shift_detectors(1) 1\n}\nshift_detectors(0, 1) 0\n"},
+      {"REPEAT 7 {\n" + noise +
+           "DETECTOR rec[-1]\nSHIFT_COORDS(1)\n}\nMR 0\nDETECTOR rec[-1]\nSHIFT_COORDS(0, 1)\n",
+       "repeat 7 {\n    error(0.125) D0\n    shift_detectors(1) 1\n}\ndetector D0\n"
+       "shift_detectors(0, 1) 1\n"},
+      {"MR 0\nDETECTOR rec[-1]\nSHIFT_COORDS(0, 1)\nREPEAT 7 {\n" + noise +
+           "DETECTOR rec[-1]\nSHIFT_COORDS(1)\n}\n",
+       "detector D0\nshift_detectors(0, 1) 0\nrepeat 7 {\n    error(0.125) D1\n"
+       "    shift_detectors(1) 1\n}\nshift_detectors 1\n"}};
+  for (const auto& c : cases) {
+    std::string want = "    " + c.want;
+    for (std::size_t at = want.find('\n'); at + 1 < want.size(); at = want.find('\n', at + 1))
+      want.insert(at + 1, "    ");
+    const std::string text = model("R 0\nREPEAT 5 {\n" + c.body + "}\n", folding());
+    const std::size_t begin = text.find("{\n") + 2, end = text.find("\n}\n") + 1;
+    EXPECT_EQ(text.substr(begin, end - begin), want) << text;
+  }
+}
+
 TEST(Fold, after_any_period) {
   for (int period : {1, 2, 6, 7, 8, 13, 31, 127}) {
     std::string swaps = "SWAP";

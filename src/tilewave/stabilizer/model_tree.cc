@@ -205,10 +205,7 @@ class Printer {
  public:
   Printer(std::span<const std::string> tags, circuit::DemSink& sink) : tags_(tags), sink_(sink) {}
 
-  void run(const ModelNodes& nodes) {
-    std::uint64_t offset = 0;
-    print(nodes, offset);
-  }
+  void run(const ModelNodes& nodes) { print(nodes, 0, 0); }
 
  private:
   // The errors of a table in the order of their lists, then of their tags.
@@ -263,7 +260,8 @@ class Printer {
     return std::binary_search(flipped_detectors_.begin(), flipped_detectors_.end(), detector);
   }
 
-  void print_stretch(const ModelNode& node, std::uint64_t offset) {
+  // `shift` is added to the last note, a shift of coordinates.
+  void print_stretch(const ModelNode& node, std::uint64_t offset, std::uint64_t shift) {
     DemInstruction d;
     for (const ErrorTable::Error* e : in_order(node.errors)) {
       d.args.assign(1, e->probability);
@@ -295,28 +293,45 @@ class Printer {
       } else if (note.kind == DemKind::kLogicalObservable) {
         if (note.tag.empty() && is_flipped_observable(note.targets[0].index)) continue;
       }
+      if (std::next(it) == node.notes.rend()) note.count += shift;
       sink_.instruction(note);
     }
   }
 
-  void print(const ModelNodes& nodes, std::uint64_t& offset) {
-    const auto shift = [&](std::uint64_t by) {
-      sink_.instruction({DemKind::kShiftDetectors, {}, {}, by, {}, {}});
-    };
+  // The stretch at the end of nodes, where it ends with a shift of coordinates, or null.
+  static const ModelNode* ends_with_shift(const ModelNodes& nodes) {
+    const auto last =
+        std::find_if(nodes.begin(), nodes.end(), [](const std::unique_ptr<ModelNode>& node) {
+          return !is_stretch(*node) || !is_empty(*node);
+        });
+    if (last == nodes.end() || !is_stretch(**last)) return nullptr;
+    const auto& notes = (*last)->notes;  // last first
+    return !notes.empty() && notes.front().kind == DemKind::kShiftDetectors ? last->get() : nullptr;
+  }
+
+  // `offset`: detectors before the nodes. `stride`: those of a period, where the nodes are a loop's.
+  // What its inner loops do not shift is shifted by the last line, as Stim writes it, where that is a
+  // shift of coordinates, or by one more.
+  void print(const ModelNodes& nodes, std::uint64_t offset, std::uint64_t stride) {
+    std::uint64_t own_shift = stride;
+    for (const auto& node : nodes) {
+      if (!is_stretch(*node)) own_shift -= std::min(own_shift, node->repeat * node->stride);
+    }
+    const ModelNode* const shifted = own_shift > 0 ? ends_with_shift(nodes) : nullptr;
     for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {
       const ModelNode& n = **node;
       if (is_stretch(n)) {
-        print_stretch(n, offset);
+        print_stretch(n, offset, &n == shifted ? own_shift : 0);
         continue;
       }
       if (is_empty(n)) continue;
-      std::uint64_t inner = offset;
       sink_.open_repeat({DemKind::kRepeat, {}, {}, n.repeat, n.tag, {}});
-      print(n.body, inner);
-      if (offset + n.stride > inner) shift(offset + n.stride - inner);
+      print(n.body, offset, n.stride);
       sink_.close_repeat();
       offset += n.repeat * n.stride;
     }
+    if (own_shift > 0 && !shifted)
+      sink_.instruction({DemKind::kShiftDetectors, {}, {}, own_shift, {}, {}});
   }
 
   std::span<const std::string> tags_;
