@@ -65,6 +65,20 @@ if not SANITIZED:  # a sanitizer's shadow is memory too
                               preexec_fn=less_address_space)
         c.check(done.returncode == RESOURCES and "available" in done.stderr, f"ulimit -v: {done}")
 
+# what is too large for any memory is not told the limit on it
+for name, words, text in (
+        ("bits of a row", ["sample_dem", "--shots", 1], "error(1) D2147483648\n"),
+        ("errors of a model", ["sample_dem", "--shots", 1], "repeat 300000000 {\nerror(0.1) D0\nshift_detectors 1\n}\n"),
+        ("places of errors", ["analyze_errors"], "REPEAT 5000000000 {\nX_ERROR(0.1) 0\nM 0\nDETECTOR rec[-1]\n}\n")):
+    done = tilewave(*words, "--max-memory", 4000, "--in", "FILE", text=text)
+    ends(done, RESOURCES, "", what=name)
+    c.check("--max-memory" not in done.err, f"{name}: {done.err}")
+done = tilewave("run", "FILE", "--max-memory", 4000, "--probabilities", 0, text=HEAD + "qreg q[60]; h q; cswap q[0],q[1],q[59];")
+c.check(done.code == RESOURCES and "60 qubits" in done.err and "--max-memory" not in done.err, f"60 qubits: {done.err}")
+with tempfile.TemporaryDirectory() as name:
+    done = tilewave("sample", "--in", "FILE", "--out", Path(name) / "none" / "x", "--max-memory", 4000, text="M 0\n")
+    c.check(done.code == RESOURCES and "--max-memory" not in done.err, f"a file that cannot be written: {done.err}")
+
 with tempfile.TemporaryDirectory() as name:
     folder = Path(name)
     endless = "OPENQASM 3.0; qubit[16] q; bit c; c = measure q[0]; while (!c || c) { for int i in [0:15] h q[i]; c = measure q[0]; }"

@@ -19,6 +19,7 @@
 #include <CLI/CLI.hpp>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/memory_error.h"
 #include "tilewave/base/whole_file.h"
 #include "tilewave/cli/command_line.h"
 #include "tilewave/cli/commands.h"
@@ -64,25 +65,27 @@ void on_interrupt(int signal) {
   constexpr char kMemory[] = "error: out of memory: this machine has too little for it\n";
   constexpr char kLimited[] = "error: out of memory: less is allowed than this needs\n";
   constexpr char kOther[] = "error: internal error: an exception in a place that has no way out\n";
-  bool is_memory = false;
+  bool is_memory = false, is_of_resources = false;
   try {
     if (std::current_exception()) std::rethrow_exception(std::current_exception());
   } catch (const std::bad_alloc&) {
     is_memory = true;
-  } catch (const tilewave::Error& e) {
-    is_memory = e.code() == ExitCode::kResources;
+  } catch (const tilewave::MemoryError&) {
+    is_memory = true;
   } catch (const std::exception& e) {
-    std::fprintf(stderr, "%s\n", e.what());
+    const auto* error = dynamic_cast<const tilewave::Error*>(&e);
+    is_of_resources = error && error->code() == ExitCode::kResources;
+    std::fprintf(stderr, "%s%s\n", is_of_resources ? "error: " : "", e.what());
   } catch (...) {
   }
-  if (!is_silent) {
+  if (!is_silent && !is_of_resources) {
     const std::string_view note = tilewave::cli::memory_limit_note();
     const std::string_view what = !is_memory ? kOther : note.empty() ? kMemory : kLimited;
     [[maybe_unused]] auto written = write(STDERR_FILENO, what.data(), what.size());
     if (is_memory) written = write(STDERR_FILENO, note.data(), note.size());
   }
   tilewave::remove_unfinished_files();
-  if (!is_memory) std::abort();
+  if (!is_memory && !is_of_resources) std::abort();
   _exit(static_cast<int>(ExitCode::kResources));
 }
 
@@ -111,7 +114,7 @@ std::string for_terminal(const std::string& message) {
 
 // One message for all processes of a run: rank 0 prints its own problem or the one it hears of and
 // ends the others. Another rank speaks only when rank 0 does not end it.
-int report_failure(ExitCode code, const std::string& message) {
+int report_failure(ExitCode code, const std::string& message, bool is_of_memory = false) {
   std::fflush(stdout);
   const int rank = tilewave::runtime::launch().rank;
   const auto ranks = tilewave::runtime::joined_ranks();
@@ -125,9 +128,9 @@ int report_failure(ExitCode code, const std::string& message) {
     code = ExitCode::kCommunication;
   }
   const std::string who = rank > 0 ? "rank " + std::to_string(rank) + ": " : "";
-  const bool is_of_resources = code == ExitCode::kResources;
-  std::fprintf(stderr, "error: %s%s\n%s", who.c_str(), for_terminal(told).c_str(),
-               is_of_resources ? tilewave::cli::memory_limit_note() : "");
+  std::fprintf(
+      stderr, "error: %s%s\n%s", who.c_str(), for_terminal(told).c_str(),
+      is_of_memory && code == ExitCode::kResources ? tilewave::cli::memory_limit_note() : "");
   std::fflush(stderr);
   if (ranks) ranks->abort(static_cast<int>(code));
   return static_cast<int>(code);
@@ -181,18 +184,21 @@ int guarded_main(int argc, char** argv) {
     if (const auto ranks = tilewave::runtime::joined_ranks()) ranks->finish();
     return 128 + SIGTERM;  // as where the signal ends a program
   } catch (const tilewave::Error& e) {
-    return report_failure(e.code(), e.what());
+    return report_failure(e.code(), e.what(),
+                          dynamic_cast<const tilewave::MemoryError*>(&e) != nullptr);
   } catch (const std::system_error& e) {
     if (e.code() != std::errc::resource_unavailable_try_again)
       return report_failure(ExitCode::kInternal, std::string("internal error: ") + e.what());
     return report_failure(ExitCode::kResources,
                           "cannot start a thread (" + e.code().message() +
-                              "): use fewer, or raise the limit on processes (ulimit -u)");
+                              "): use fewer, or raise the limit on processes (ulimit -u)",
+                          true);  // their stacks are memory
   } catch (const std::bad_alloc&) {
     const std::string command = argc > 1 ? argv[1] : "";
     const bool has_qubits = command == "run" || command == "bench";
     if (*tilewave::cli::memory_limit_note() != '\0') {
-      return report_failure(ExitCode::kResources, "out of memory: less is allowed than this needs");
+      return report_failure(ExitCode::kResources, "out of memory: less is allowed than this needs",
+                            true);
     }
     return report_failure(
         ExitCode::kResources,

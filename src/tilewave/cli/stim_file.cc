@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/memory_error.h"
 #include "tilewave/base/open_error.h"
 #include "tilewave/base/units.h"
 #include "tilewave/cli/output_files.h"
@@ -82,8 +83,8 @@ std::string StimFile::read_all() {
   std::string text;
   const auto make_room = [&](std::size_t size) {
     if (size <= kSurelyFits || size <= runtime::available_host_bytes()) return text.reserve(size);
-    fail(ExitCode::kResources, name_, ": a text of ", in_bytes(size),
-         " or more does not fit this machine's memory: is it the right file?");
+    fail_memory(name_, ": a text of ", in_bytes(size),
+                " or more does not fit this machine's memory: is it the right file?");
   };
   struct stat status {};
   if (fstat(fileno(file_), &status) == 0 && S_ISREG(status.st_mode))

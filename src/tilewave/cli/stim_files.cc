@@ -13,6 +13,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/base/fingerprint.h"
+#include "tilewave/base/memory_error.h"
 #include "tilewave/base/random_seed.h"
 #include "tilewave/cli/arguments.h"
 #include "tilewave/cli/output_files.h"
@@ -396,8 +397,8 @@ void write_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions
     for (const ShotSinkSpec& s : sinks) s.file->flush();
   } catch (const Error& e) {
     if (e.code() != ExitCode::kResources) throw;
-    fail(e.code(), e.what(), "; stopped before shot ", options.first_shot + done, " of seed ",
-         options.seed, ": ", how);
+    fail_as(e, e.what(), "; stopped before shot ", options.first_shot + done, " of seed ",
+            options.seed, ": ", how);
   }
   if (counting && !(interrupted && run.is_kept())) {
     sinks[0].file->write(summary->text());

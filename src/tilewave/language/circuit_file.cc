@@ -4,6 +4,7 @@
 
 #include "tilewave/base/concat.h"
 #include "tilewave/base/error.h"
+#include "tilewave/base/memory_error.h"
 #include "tilewave/language/qasm/version.h"
 #include "tilewave/language/qasm2/qasm2.h"
 #include "tilewave/language/qsim/text.h"
@@ -65,9 +66,9 @@ circuit::Circuit parse_circuit(std::string_view text, const std::string& name,
   try {
     return parse(without_byte_order_mark(text), name, inputs, included, reading);
   } catch (const std::bad_alloc&) {
-    fail(ExitCode::kResources, without_controls(name),
-         ": the circuit does not fit this machine's memory: it expands to too many "
-         "operations, look for loops, powers or definitions that multiply each other");
+    fail_memory(without_controls(name),
+                ": the circuit does not fit this machine's memory: it expands to too many "
+                "operations, look for loops, powers or definitions that multiply each other");
   }
 }
 

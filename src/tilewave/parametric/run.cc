@@ -12,6 +12,7 @@
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
+#include "tilewave/base/memory_error.h"
 #include "tilewave/base/units.h"
 #include "tilewave/parametric/run_tiles-inl.h"
 
@@ -65,9 +66,9 @@ void Run<T>::need_states(int count) {
     if (count-- <= 0 || buffer->data()) continue;
     const std::uint64_t available = runtime::available_host_bytes();
     if (bytes > available) {
-      fail(ExitCode::kResources, "a state of ", actions_.num_wires, " qubits needs ",
-           in_bytes(bytes), " (a gradient two of them), ", in_bytes(available),
-           " are available: use single precision or fewer qubits");
+      fail_memory("a state of ", actions_.num_wires, " qubits needs ", in_bytes(bytes),
+                  " (a gradient two of them), ", in_bytes(available),
+                  " are available: use single precision or fewer qubits");
     }
     *buffer = runtime::HostBuffer(bytes);
   }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/memory_error.h"
 #include "tilewave/base/units.h"
 #include "tilewave/parametric/run_tiles-inl.h"
 
@@ -135,8 +136,8 @@ void Run<T>::need_shards(int others) {
   const std::uint64_t available = runtime::available_host_bytes();
   const auto count = static_cast<std::uint64_t>(2 + others);
   if (!lam_.data() && count * bytes > available) {
-    fail(ExitCode::kResources, "a shard of the state needs ", count, " times ", in_bytes(bytes),
-         ", ", in_bytes(available), " are available: use more processes");
+    fail_memory("a shard of the state needs ", count, " times ", in_bytes(bytes), ", ",
+                in_bytes(available), " are available: use more processes");
   }
   need_states(2);
 }

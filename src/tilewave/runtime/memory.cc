@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/memory_error.h"
 #include "tilewave/base/units.h"
 #include "tilewave/runtime/cgroup.h"
 
@@ -29,7 +30,7 @@ HostBuffer::HostBuffer(std::size_t num_bytes) : num_bytes_(num_bytes) {
   if (num_bytes <= kHeapBytes) {
     const std::size_t whole = (num_bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
     data_ = std::aligned_alloc(kPageBytes, whole);
-    if (!data_) fail(ExitCode::kResources, "cannot reserve memory: the system refused");
+    if (!data_) fail_memory("cannot reserve memory: the system refused");
     std::memset(data_, 0, whole);
     return;
   }
@@ -38,8 +39,8 @@ HostBuffer::HostBuffer(std::size_t num_bytes) : num_bytes_(num_bytes) {
               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (map_ == MAP_FAILED) {
     map_ = nullptr;
-    fail(ExitCode::kResources, "cannot reserve ", num_bytes >> 20,
-         " MiB of memory: the system refused; free memory or use fewer qubits");
+    fail_memory("cannot reserve ", num_bytes >> 20,
+                " MiB of memory: the system refused; free memory or use fewer qubits");
   }
   const auto address = reinterpret_cast<std::uintptr_t>(map_);
   const std::uintptr_t aligned = (address + kHugePageBytes - 1) / kHugePageBytes * kHugePageBytes;
@@ -109,8 +110,10 @@ void need_host_bytes(std::uint64_t bytes, std::string_view what, std::string_vie
   const std::uint64_t available = available_host_bytes();
   constexpr std::uint64_t kBeyondAll = ~std::uint64_t{0};  // what a product that saturated is
   if (bytes <= available && bytes != kBeyondAll) return;
-  fail(ExitCode::kResources, what, " (needs ", in_bytes(bytes), ", ", in_bytes(available),
-       " available): ", remedy);
+  const std::string message =
+      concat(what, " (needs ", in_bytes(bytes), ", ", in_bytes(available), " available): ", remedy);
+  if (bytes == kBeyondAll) fail(ExitCode::kResources, message);
+  fail_memory(message);
 }
 
 std::uint64_t peak_resident_bytes() {

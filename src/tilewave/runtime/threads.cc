@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/memory_error.h"
 #include "tilewave/runtime/cgroup.h"
 
 namespace tilewave::runtime {
@@ -45,8 +46,8 @@ thread_local bool is_limited = false;  // by a ThreadLimit
 
 [[noreturn]] void throw_no_thread(const std::string& what, const std::system_error& why,
                                   const std::string& first_remedy) {
-  fail(ExitCode::kResources, "cannot start ", what, " (", why.code().message(), "): ", first_remedy,
-       "raise the limits on processes (ulimit -u, a container's pids) and memory");
+  fail_memory("cannot start ", what, " (", why.code().message(), "): ", first_remedy,
+              "raise the limits on processes (ulimit -u, a container's pids) and memory");
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
+#include "tilewave/base/memory_error.h"
 #include "tilewave/base/units.h"
 #include "tilewave/runtime/memory.h"
 #include "tilewave/runtime/threads.h"
@@ -164,8 +165,8 @@ class Walker {
 
   Path copy_of(const Path& path) {
     if (paths_.size() >= most_waiting_) {
-      fail(ExitCode::kResources, "the states of ", paths_.size() + 2,
-           " outcomes do not fit memory together: ask for shots, or for a precision");
+      fail_memory("the states of ", paths_.size() + 2,
+                  " outcomes do not fit memory together: ask for shots, or for a precision");
     }
     return {path.state->clone(), path.op, path.bits, path.weight};
   }

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/memory_error.h"
 #include "tilewave/runtime/cost_cache.h"
 #include "tilewave/runtime/machine.h"
 #include "tilewave/runtime/memory.h"
@@ -104,7 +105,8 @@ void check_memory(std::uint32_t num_qubits, Precision precision, int num_threads
     message += fewer + " (one more with --precision single)";
   }
   message += ", or a machine with more memory";
-  fail(ExitCode::kResources, message);
+  if (num_qubits > statevec::kMaxQubits) fail(ExitCode::kResources, message);
+  fail_memory(message);
 }
 
 bool runs_on_cpu(std::uint32_t num_qubits, Precision precision, const DeviceSet& device) {

@@ -5,6 +5,7 @@
 
 #include "tilewave/base/cpu_dispatch.h"
 #include "tilewave/base/error.h"
+#include "tilewave/base/memory_error.h"
 #include "tilewave/stabilizer/frame_step.h"
 
 namespace tilewave::stabilizer {
@@ -49,8 +50,8 @@ void Tableau::need_memory(std::size_t bytes) const {
   if (bytes <= kLarge) return;
   const std::uint64_t available = runtime::available_host_bytes();
   if (bytes <= available) return;
-  fail(ExitCode::kResources, "a tableau of ", n_, " qubits takes ", bytes >> 20, " MiB of memory, ",
-       available >> 20, " MiB are available: use fewer qubits");
+  fail_memory("a tableau of ", n_, " qubits takes ", bytes >> 20, " MiB of memory, ",
+              available >> 20, " MiB are available: use fewer qubits");
 }
 
 void Tableau::make_rows() {

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "tilewave/base/memory_error.h"
 #include "tilewave/runtime/memory.h"
 
 namespace tilewave::formats {
@@ -95,9 +96,9 @@ std::size_t shots_at_once(const ShotLayout& layout, std::initializer_list<ShotFo
   // As much again for what they are turned into.
   const std::uint64_t available = runtime::available_host_bytes() / 2;
   if (bytes > available / group) {
-    fail(ExitCode::kResources, group, group > 1 ? " shots of " : " shot of ", layout.bits(),
-         " bits, read and written, do not fit the ", available >> 19,
-         " MiB of memory that are left", group > 1 ? ": use another format than ptb64" : "");
+    fail_memory(group, group > 1 ? " shots of " : " shot of ", layout.bits(),
+                " bits, read and written, do not fit the ", available >> 19,
+                " MiB of memory that are left", group > 1 ? ": use another format than ptb64" : "");
   }
   return std::clamp<std::uint64_t>(kRows / bytes / group * group, group, kMost);
 }

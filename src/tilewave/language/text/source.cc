@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tilewave/base/concat.h"
+#include "tilewave/base/memory_error.h"
 #include "tilewave/base/open_error.h"
 #include "tilewave/base/units.h"
 #include "tilewave/runtime/memory.h"
@@ -144,9 +145,8 @@ std::string read_text_file(const std::string& path) {
       if (size > kSurelyFits && size > runtime::available_host_bytes()) throw std::bad_alloc();
       text.resize(size);
     } catch (const std::bad_alloc&) {
-      tilewave::fail(ExitCode::kResources, name, ": a text of ",
-                     in_bytes(text.empty() ? size : text.size()),
-                     " or more does not fit this machine's memory: is it the right file?");
+      tilewave::fail_memory(name, ": a text of ", in_bytes(text.empty() ? size : text.size()),
+                            " or more does not fit this machine's memory: is it the right file?");
     }
   };
   make_room(regular ? static_cast<std::size_t>(info.st_size) + 1 : 1 << 16);
@@ -232,8 +232,10 @@ void fail_at(const TextSource& source, std::size_t offset, const std::string& pr
     excerpt.pop_back();
   }
   if (last < end) excerpt += "...";
-  tilewave::fail(code, place_of(source, offset), printable(problem), "\n", excerpt, "\n", caret,
-                 "^");
+  const std::string message =
+      concat(place_of(source, offset), printable(problem), "\n", excerpt, "\n", caret, "^");
+  if (code == ExitCode::kResources) fail_memory(message);
+  tilewave::fail(code, message);
 }
 
 std::string_view without_byte_order_mark(std::string_view text) {

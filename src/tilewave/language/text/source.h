@@ -43,8 +43,8 @@ std::string printable(std::string_view text);
 /// `'rx' is a gate, applied as 'rx(angle) q;'`.
 std::string gate_form(std::string_view name, std::size_t num_params, std::size_t num_qubits);
 
-/// Throws Error(kInput), or another one, that points at `offset` of the source. The problem is made
-/// printable. Of a text that is unlike what it should be, only that is said.
+/// Throws Error(kInput), or another one (kResources: a MemoryError), that points at `offset` of the
+/// source. The problem is made printable. Of a text that is unlike what it should be, only that is said.
 [[noreturn]] void fail_at(const TextSource& source, std::size_t offset, const std::string& problem,
                           ExitCode code = ExitCode::kInput);
 
