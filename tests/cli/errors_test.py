@@ -101,6 +101,24 @@ for value in ("-1", "x", "1.5", "1e40", "99999999999999999999"):
     for flag, other in (("--distance", "--rounds"), ("--rounds", "--distance")):
         fails(USAGE, f"{flag} {value}", "gen", "--code", "surface_code", "--task", "rotated_memory_z", other, 3,
               flag, value)
+# what is a whole number is told the greatest that there may be
+MOST = 2**64 - 1
+for value in (str(MOST + 1), "1e20", "1e99999999999", "2e19", "0" * 30 + str(MOST + 1), "9" * 300):
+    for command, flag in (("sample", "--shots"), ("sample", "--seed"), ("detect", "--first_shot")):
+        fails(USAGE, f"{flag} {value}: not a whole number of at least 0 and at most {MOST}", command, *STIM, flag, value)
+    for flag in ("--shots", "--seed"):
+        fails(USAGE, f"{flag} {value}: not a whole number of at least 0 and at most {MOST}", "run", BELL, flag, value)
+    fails(USAGE, f"{value} is above {MOST}", "run", BELL, "--amplitudes", f"0,{value}")
+    fails(USAGE, f"{value} is above {MOST}", "run", BELL, "--amplitudes", f"first:{value}")
+for value in ("-1", "abc", "1e", "1e-1", "1e+1", "0x10", "18446744073709551616x", ""):
+    fails(USAGE, "--seed", "sample", *STIM, "--seed", value)
+    c.check(str(MOST) not in tilewave("sample", *STIM, "--seed", value).err, f"no greatest one for {value}")
+c.check(tilewave("sample", *STIM, "--seed", MOST).code == 0, "the greatest seed")
+for value in (f"{MOST + 1}", f"3-{MOST + 1}", f"{MOST}"):
+    fails(USAGE, f"'{value}': a number of faults is at most {MOST - 1}", "sample", *STIM, "--faults", value)
+fails(USAGE, f"there is no detector {MOST + 1} to post-select on: the circuit has 0", "detect", *STIM, "--postselect", f"{MOST + 1}")
+fails(USAGE, f"'1:{MOST + 1}': a tick is at most {MOST}", "diagram", *STIM, "--type", "timeline-svg", "--tick", f"1:{MOST + 1}")
+c.check(tilewave("sample", *STIM, "--shots", "0e30").out == "", "no shots")
 c.check(tilewave("sample", *STIM, "--shots", "1e2").out == 100 * "\n", "a power of ten")
 
 # shots of no bits: how many there are is all they say, and Stim 1.16 writes the same

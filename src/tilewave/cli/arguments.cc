@@ -19,21 +19,40 @@ constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
   throw Error(ExitCode::kUsage, flag + " " + text + ": not " + want);
 }
 
-// Digits with an optional exponent; false when it is something else or too large.
-bool read_number(const std::string& text, std::uint64_t& value) {
+enum class Number { kNone, kTooLarge, kRead };  // kTooLarge: 2^64 or more
+
+// Digits with an optional exponent.
+Number read_number(const std::string& text, std::uint64_t& value) {
   const char* end = text.data() + text.size();
   auto [at, problem] = std::from_chars(text.data(), end, value);
-  if (problem != std::errc() || at == text.data()) return false;
-  if (at == end) return true;
-  if (*at != 'e' && *at != 'E') return false;
-  unsigned exponent = 0;
-  const auto [last, bad] = std::from_chars(at + 1, end, exponent);
-  if (bad != std::errc() || last != end || exponent > 19) return false;
-  for (; exponent > 0; --exponent) {
-    if (value > kMost / 10) return false;
-    value *= 10;
+  bool too_large = problem == std::errc::result_out_of_range;
+  if (at == text.data() || (problem != std::errc() && !too_large)) return Number::kNone;
+  if (at != end) {
+    if (*at != 'e' && *at != 'E') return Number::kNone;
+    unsigned exponent = 0;
+    const auto [last, bad] = std::from_chars(at + 1, end, exponent);
+    if (last != end || last == at + 1) return Number::kNone;
+    if (bad == std::errc::result_out_of_range) exponent = 20;
+    if (!too_large && value == 0) return Number::kRead;
+    if (exponent > 19) too_large = true;
+    for (; exponent > 0 && !too_large; --exponent) {
+      too_large = value > kMost / 10;
+      value *= 10;
+    }
   }
-  return true;
+  return too_large ? Number::kTooLarge : Number::kRead;
+}
+
+// The same of a part of a list; `want` is what the list should be.
+std::uint64_t read_index(const std::string& flag, const std::string& text, const std::string& item,
+                         const std::string& want) {
+  std::uint64_t value = 0;
+  const Number kind = read_number(item, value);
+  if (kind == Number::kTooLarge)
+    throw Error(ExitCode::kUsage,
+                flag + " " + text + ": " + item + " is above " + std::to_string(kMost));
+  if (kind == Number::kNone) fail(flag, text, want);
+  return value;
 }
 
 }  // namespace
@@ -41,9 +60,10 @@ bool read_number(const std::string& text, std::uint64_t& value) {
 std::uint64_t parse_number(const std::string& flag, const std::string& text, std::uint64_t least,
                            std::uint64_t most) {
   std::uint64_t value = 0;
-  if (!read_number(text, value) || value < least || value > most) {
+  const Number kind = read_number(text, value);
+  if (kind != Number::kRead || value < least || value > most) {
     std::string want = "a whole number of at least " + std::to_string(least);
-    if (most < kMost) want += " and at most " + std::to_string(most);
+    if (most < kMost || kind == Number::kTooLarge) want += " and at most " + std::to_string(most);
     fail(flag, text, want);
   }
   return value;
@@ -89,21 +109,21 @@ std::vector<Span> parse_spans(const std::string& flag, const std::string& text,
                               const std::string& want) {
   std::vector<Span> spans;
   if (text.compare(0, 6, "first:") == 0) {
-    std::uint64_t count = 0;
-    if (!read_number(text.substr(6), count) || count == 0) fail(flag, text, want);
+    const std::uint64_t count = read_index(flag, text, text.substr(6), want);
+    if (count == 0) fail(flag, text, want);
     return {{0, count}};
   }
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t comma = std::min(text.find(',', at), text.size());
     const std::string item = text.substr(at, comma - at);
     const std::size_t dash = item.find('-');
-    std::uint64_t first = 0, last = 0;
-    if (!read_number(item.substr(0, dash), first)) fail(flag, text, want);
-    last = first;
-    if (dash != std::string::npos &&
-        (!read_number(item.substr(dash + 1), last) || last < first || last - first == kMost)) {
-      fail(flag, text, want);
-    }
+    const std::uint64_t first = read_index(flag, text, item.substr(0, dash), want);
+    std::uint64_t last = first;
+    if (dash != std::string::npos) last = read_index(flag, text, item.substr(dash + 1), want);
+    if (last < first) fail(flag, text, want);
+    if (last - first == kMost)
+      throw Error(ExitCode::kUsage,
+                  flag + " " + text + ": more than " + std::to_string(kMost) + " indices");
     spans.push_back({first, last - first + 1});
     at = comma + 1;
   }

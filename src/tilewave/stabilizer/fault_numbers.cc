@@ -119,7 +119,11 @@ FaultRange parse_fault_range(std::string_view words) {
   const char *at = words.data(), *end = at + words.size();
   const auto number = [&](std::uint64_t& value) {
     const auto [next, error] = std::from_chars(at, end, value);
-    if (error != std::errc{} || value == FaultRange::kNoLimit) fail();
+    if (error == std::errc::result_out_of_range || value == FaultRange::kNoLimit) {
+      tilewave::fail(ExitCode::kUsage, "'", words, "': a number of faults is at most ",
+                     FaultRange::kNoLimit - 1);
+    }
+    if (error != std::errc{}) fail();
     at = next;
   };
   number(range.first);

@@ -23,6 +23,9 @@ TickRange parse_tick_range(std::string_view text) {
   const auto read = [&](std::string_view word, std::uint64_t& value) {
     if (word.empty()) return true;
     const auto [end, problem] = std::from_chars(word.data(), word.data() + word.size(), value);
+    if (problem == std::errc::result_out_of_range) {
+      throw Error(ExitCode::kUsage, concat("'", text, "': a tick is at most ", ~std::uint64_t{0}));
+    }
     return problem == std::errc() && end == word.data() + word.size();
   };
   TickRange range;

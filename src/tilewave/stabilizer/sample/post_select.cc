@@ -45,6 +45,10 @@ std::vector<std::uint64_t> post_selection_mask(std::string_view words,
       if (at < end && (*at == 'D' || *at == 'd')) ++at;
       std::uint64_t value = 0;
       const auto [next, error] = std::from_chars(at, end, value);
+      if (error == std::errc::result_out_of_range) {
+        tilewave::fail(ExitCode::kUsage, "there is no detector ", std::string_view(at, next),
+                       " to post-select on: the circuit has ", num_detectors);
+      }
       if (error != std::errc{}) fail();
       at = next;
       return value;
