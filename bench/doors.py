@@ -28,7 +28,7 @@ import json, sys, tilewave as tw
 circuit = tw.Circuit.from_qasm(open(sys.argv[1]).read())
 runs = []
 for _ in range(int(sys.argv[2])):
-    r = tw.run(circuit, device=sys.argv[3])
+    r = tw.run(circuit, device=sys.argv[3], engine="statevector")
     t = r.timings
     runs.append([t["plan_s"] + t["execute_s"], r.plan["passes"]])
 print(json.dumps(runs))
@@ -111,8 +111,8 @@ def bench(a, path):
 
 
 def command(a, path):
-    runs = json.loads(output(Path(a.build) / "tilewave", "run", path, "--device", a.device, "--shots", 0, "--repeat", RUNS,
-                             "--json"))["runs"]
+    runs = json.loads(output(Path(a.build) / "tilewave", "run", path, "--device", a.device, "--shots", 0, "--engine", "statevector",
+                             "--repeat", RUNS, "--json"))["runs"]
     return [[r["plan_s"] + r["execute_s"], r["passes"]] for r in runs]
 
 

@@ -189,6 +189,28 @@ def test_shots_of_circuits_that_measure_in_the_middle():
         tw.expectation(circuit, "IX")
 
 
+def test_no_shots_need_no_state():
+    ghz = tw.Circuit(60).h(0)
+    for k in range(59):
+        ghz.cx(k, k + 1)
+    beyond = tw.Circuit(60, 2)
+    for k in range(60):
+        beyond.h(k)
+    beyond.ccx(0, 1, 2).cswap(3, 4, 5).measure(0, 0).x(1).c_if(0).measure(1, 1)
+    steered = tw.Circuit(2, 2).h(0).measure(0, 0).x(1).c_if(0).measure(1, 1)
+    damping = {"channels": [{"after": "all", "channel": "amplitude_damping", "gamma": 0.1}]}
+    for circuit, bits in ((ghz, 60), (ghz.copy().measure_all(), 60), (beyond, 2), (steered, 2)):
+        for noise in (None, damping):
+            assert tw.sample(circuit, 0, noise=noise) == {}
+            assert tw.sample_bits(circuit, 0, noise=noise).shape == (0, bits)
+    result = tw.run(ghz, 0)
+    assert result.engine == "stabilizer" and result.counts == {}
+    assert tw.run(ghz, 0, observables="Z0 Z59").expectations == [1]
+    assert tw.run(tw.Circuit(2).h(0), 0).norm == pytest.approx(1)
+    with pytest.raises(ValueError, match="needs shots"):
+        tw.run(steered, 0)
+
+
 def test_measurements_that_never_happen_leave_bits_that_are_0():
     circuit = tw.Circuit(2, 3).h(0).measure(0, 0).c_if(1, 1)
     for engine in ("auto", "density", "stabilizer"):

@@ -72,7 +72,8 @@ def run(circuit: AnyCircuit, shots: int = 0, *, seed: Seed = None,
         record_shots: bool = False, record_steps: bool = False, explain: bool = False, noise: Noise = None,
         engine: NoiseEngine = "auto", effort: Effort = "auto", initial_state: InitialState = None,
         checkpoint: Optional[Path] = None, checkpoint_every: float = 600.0, resume: Optional[Path] = None) -> _core.Result:
-    """Everything in one run, as a Result. ``probabilities``: a list of qubits, or True for all. ``observables``: Pauli
+    """Everything in one run, as a Result. Without shots and questions a state is made for its norm and its times, but not where
+    shots would have the stabilizer engine, nor of a noisy circuit: ``engine="statevector"`` makes it. ``probabilities``: a list of qubits, or True for all. ``observables``: Pauli
     sums as `expectation` takes them. ``checkpoint``: a folder in which the run keeps what it has, every ``checkpoint_every``
     seconds; ``resume``: the folder of a run to go on with, which is begun where the folder holds none and is that of
     ``checkpoint`` too. Files and refusals are those of ``tilewave run --checkpoint``; once the Result is returned the
@@ -112,7 +113,9 @@ def sample(circuit: AnyCircuit, shots: int = 1024, *, seed: Seed = None, precisi
     """Counts of outcomes, a dictionary. Registers are separated by blanks, the last declared leftmost; without
     measurements the whole state is measured."""
     circuit, core = noisy(circuit, noise)
-    return _core._run(circuit, _count(shots), seed_of(seed), *how_of(precision, device, threads), None, NO_TERMS, False, False,
+    shots = _count(shots)
+    # counts of no shots need no run: they are those of no rows
+    return _core._run(circuit, shots, seed_of(seed), *how_of(precision, device, threads), None, NO_TERMS, shots == 0, False,
                       False, False, core, engine, effort, initial_of(initial_state, circuit.num_qubits)).counts
 
 

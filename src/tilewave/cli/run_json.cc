@@ -93,7 +93,7 @@ ordered_json run_json(const simulate::Result& r, const simulate::Options& asked,
         out["expectation_sum_error"] = r.expectation_sum_error;
       }
     }
-    if (!stabilizer) out["norm"] = r.norm;
+    if (!stabilizer && r.num_branches > 0) out["norm"] = r.norm;
     if (r.shot_deviation > 0) out["shot_deviation"] = r.shot_deviation;
   }
   if (r.num_ranks > 1) out["ranks"] = r.num_ranks;

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/memory_error.h"
 #include "tilewave/runtime/memory.h"
 #include "tilewave/runtime/timer.h"
 #include "tilewave/simulate/branches.h"
@@ -124,8 +125,9 @@ double predict_clifford(const CliffordProgram& clifford, std::uint64_t shots) {
 }
 
 bool asks_only_shots(const Options& options, std::uint32_t num_qubits) {
-  // A plan without questions is one for shots where nothing else could be answered.
-  const bool shots = options.shots > 0 || (options.dry_run && num_qubits > statevec::kMaxQubits);
+  // A run without questions gives the counts of no shots, in the engine of shots. A plan without
+  // questions is that of the state, and one for shots where there could be no state.
+  const bool shots = options.shots > 0 || !options.dry_run || num_qubits > statevec::kMaxQubits;
   return shots && options.amplitudes.empty() && !options.probabilities &&
          options.observables.empty() && options.state_path.empty();
 }
@@ -136,8 +138,8 @@ bool asks_only_means(const Options& options) {
 }
 
 void fail_without_state(const Error& error, const std::string& why_not) {
-  fail(error.code(), error.what(),
-       "; the stabilizer engine, which needs no state, cannot run this circuit: ", why_not);
+  fail_as(error, error.what(),
+          "; the stabilizer engine, which needs no state, cannot run this circuit: ", why_not);
 }
 
 std::shared_ptr<const SteeredClifford> choose_tableaux(

@@ -17,7 +17,7 @@ namespace tilewave::simulate {
 /// What run_clifford will take, from the numbers of operations, errors and records.
 double predict_clifford(const CliffordProgram& clifford, std::uint64_t shots);
 
-/// True when the engine's answer is all that is asked: counts and shots.
+/// True when the engine's answer is all that is asked: counts and shots, or those of no shots.
 bool asks_only_shots(const Options& options, std::uint32_t num_qubits);
 
 /// Up to here a state vector answers as fast, with the same shots on every device.

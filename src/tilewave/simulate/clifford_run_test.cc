@@ -87,7 +87,6 @@ TEST(CliffordRun, is_chosen_for_large_circuits_and_counts_only) {
   EXPECT_EQ(run("qreg q[2];\nh q[0];", "auto", 10).engine, "statevector");
   EXPECT_EQ(run("qreg q[21];\ncswap q[0],q[1],q[2];", "auto", 10).engine, "statevector");
   EXPECT_THROW(run("qreg q[21];\ncswap q[0],q[1],q[2];", "stabilizer", 10), Error);
-  EXPECT_THROW(run("qreg q[2];\nh q[0];", "stabilizer", 0), Error);
   EXPECT_THROW(run("qreg q[2];\nh q[0];", "tableau", 10), Error);
 }
 
@@ -233,6 +232,55 @@ TEST(CliffordRun, is_chosen_for_pauli_noise_by_its_cost) {
       R"({"channels": [{"after": "all", "channel": "amplitude_damping", "gamma": 0.01}]})";
   EXPECT_NE(noisy(ghz, damping, "auto", 1000).engine, "stabilizer");
   EXPECT_THROW(noisy(ghz, damping, "stabilizer", 1000), Error);
+}
+
+TEST(CliffordRun, no_shots_are_counted_by_the_engine_of_shots) {
+  const std::string pauli = R"({"channels": [{"after": "all", "channel": "bit_flip", "p": 0.01}]})";
+  const std::string damping =
+      R"({"channels": [{"after": "all", "channel": "amplitude_damping", "gamma": 0.01}]})";
+  const std::string wide = ghz_of(60), magic = "qreg q[60];\nh q;\nt q;\nh q;";
+  for (const std::string& body : {ghz_of(3), ghz_of(28), wide, magic}) {
+    const Result none = run(body, "auto", 0), one = run(body, "auto", 1);
+    EXPECT_EQ(none.engine, one.engine) << body;
+    EXPECT_TRUE(none.counts.empty()) << body;
+    EXPECT_EQ(none.norm > 0.9, none.engine == "statevector") << body;
+  }
+  EXPECT_TRUE(run(ghz_of(3), "stabilizer", 0).counts.empty());
+  for (const std::string& model : {pauli, damping}) {
+    for (int n : {3, 9, 22}) {
+      const Result none = noisy(ghz_of(n), model, "auto", 0);
+      EXPECT_EQ(none.engine, noisy(ghz_of(n), model, "auto", 1).engine) << n << model;
+      EXPECT_TRUE(none.counts.empty());
+      EXPECT_EQ(none.num_trajectories, 0u);
+      EXPECT_EQ(none.memory_bytes, 0u);
+    }
+  }
+  EXPECT_EQ(noisy(wide, pauli, "auto", 0).engine, "stabilizer");
+
+  // rows of no shots, also where a state of 2^60 amplitudes or an outcome would be needed
+  Options rows = shots_of(0, 1);
+  rows.record_shots = true;
+  const std::string beyond = "qreg q[60];\nh q;\ncswap q[0],q[1],q[2];\n", bits = "creg c[7];\n";
+  const std::string steered = bits + "h q[0];\nmeasure q[0]->c[0];\nif(c==1) x q[1];\nh q[0];";
+  for (const std::string& body :
+       {wide, beyond, "qreg q[60];\n" + steered, "qreg q[2];\n" + steered}) {
+    const Result r = simulate(qasm(body), rows);
+    EXPECT_TRUE(r.counts.empty() && r.shot_bits.empty()) << body;
+    EXPECT_EQ(r.num_shot_bits, body.find("creg") == std::string::npos ? 60u : 7u) << body;
+  }
+  for (const std::string& n : {std::string("2"), std::string("60")})
+    expect_error([&] { simulate(qasm("qreg q[" + n + "];\n" + steered), shots_of(0, 1)); },
+                 "needs shots", ExitCode::kUsage);
+
+  // other questions have their answers without shots
+  Options asks = shots_of(0, 1);
+  asks.probabilities = true;
+  EXPECT_NEAR(simulate(qasm(ghz_of(21)), asks).probabilities.at(20), 0.5, 1e-12);
+  asks = shots_of(0, 1);
+  asks.amplitudes = {{0, 1}};
+  asks.record_shots = true;
+  EXPECT_NEAR(std::abs(simulate(qasm(ghz_of(21)), asks).amplitudes.at(0).value), std::sqrt(0.5),
+              1e-12);
 }
 
 TEST(CliffordRun, a_thousand_noisy_qubits) {

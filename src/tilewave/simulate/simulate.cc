@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/memory_error.h"
 #include "tilewave/base/random_seed.h"
 #include "tilewave/base/units.h"
 #include "tilewave/base/whole_file.h"
@@ -92,7 +93,7 @@ std::optional<CliffordProgram> choose_stabilizer(const Program& program, const O
     const bool is_slower =
         !program.has_channels &&
         (touched <= kMostSmallQubits || predict_clifford(*clifford, options.shots) > of_state_s);
-    if (on_gpu || is_slower || options.shots == 0) clifford.reset();
+    if (on_gpu || is_slower || (options.dry_run && options.shots == 0)) clifford.reset();
   }
   if (!clifford && !forced && !is_steered(program)) why_not.clear();
   if (!clifford && forced) {
@@ -195,6 +196,11 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
     }
   }
   const std::string why_no_means = std::exchange(why_no_clifford, {});
+  // Rows of no shots need no run, nor do counts of no shots of a noisy circuit, which has no one state
+  // whose norm and times could be meant.
+  const bool needs_no_run = options.shots == 0 && !options.dry_run && !options.explain &&
+                            (options.record_shots || asked.has_channels) &&
+                            asks_only_shots(options, result.num_qubits);
   const auto clifford = choose_clifford(asked, options, readout, resumed.get(), why_no_clifford);
   if (!why_no_means.empty()) why_no_clifford = why_no_means;
   circuit::Circuit of_touched;
@@ -207,20 +213,23 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
     if (resumed) {
       result.engine_choice = resumed->header.engine_choice;
     } else if (asked.has_channels) {
-      const double predicted_s = predict_clifford(*clifford, options.shots);
+      // without shots, the engine that one would have
+      const std::uint64_t shots = std::max<std::uint64_t>(options.shots, 1);
+      const double predicted_s = predict_clifford(*clifford, shots);
       const std::string own = "the stabilizer engine (" + in_time(predicted_s) + " predicted)";
       if (options.engine == Engine::kStabilizer) {
         result.engine_choice = "stabilizer engine, as asked";
       } else if (asked.circuit->num_qubits() > statevec::kMaxQubits) {
         result.engine_choice = own + ": Clifford gates and Pauli errors";
       } else {
-        choice = choose_noisy_engine(asked, options, options.shots, density);
+        choice = choose_noisy_engine(asked, options, shots, density);
         wins = predicted_s <= choice->predicted_s;
         result.engine_choice = own + " rather than " + choice->name;
         if (!wins) choice->reason += ", or " + own;
       }
     }
     if (wins) {
+      if (!needs_no_run) check_shots(asked, options);
       RunHeader header{asked_of(clean, options), result.seed, options.shots, 0, "", "",
                        result.num_qubits,        kept};
       run_clifford(asked, *clifford, options, std::move(header), resumed.get(), result);
@@ -231,7 +240,7 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
   // the circuit as its engine runs it: of 2n qubits for a density matrix
   std::uint64_t num_shots = options.shots;
   if (asked.has_channels || options.engine == Engine::kDensity) {
-    if (num_shots == 0) num_shots = kDefaultTrajectories;
+    if (num_shots == 0) num_shots = needs_no_run ? 1 : kDefaultTrajectories;
     if (!choice) {
       Options wanted = options;
       if (resumed) wanted.engine = parse_engine(resumed->header.engine);
@@ -239,6 +248,11 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
     }
     result.engine_choice = resumed ? resumed->header.engine_choice : choice->reason;
     result.engine = choice->engine == NoisyEngine::kDensity ? "density" : "trajectories";
+  }
+  if (needs_no_run) {
+    result.device = options.device.cuda().empty() ? "cpu" : "cuda";
+    Collector(asked, options, 0, readout, Collector::Means::kExact, result).prepare_shots();
+    return result;
   }
   const bool is_density = result.engine == "density";
   const Program& program = is_density ? density.program : asked;
@@ -286,8 +300,8 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
       fail_without_state(error, why_no_clifford);
     }
     if (!is_density) throw;
-    fail(error.code(), "a density matrix of ", result.num_qubits, " qubits is a state of ", n,
-         " (--engine trajectories needs no more than a state vector): ", error.what());
+    fail_as(error, "a density matrix of ", result.num_qubits, " qubits is a state of ", n,
+            " (--engine trajectories needs no more than a state vector): ", error.what());
   }
   if (options.keeps_device_memory) state->keep_shared_memory();
   state->set_reproducible(keeps || resumed);

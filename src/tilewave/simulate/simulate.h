@@ -37,6 +37,8 @@ struct IndexRange {
 };
 
 struct Options {
+  /// Without shots, and where nothing else is asked, a state is made for its norm and its times, but
+  /// not where the stabilizer engine would draw shots, nor of a noisy circuit, nor for record_shots.
   std::uint64_t shots = 0;
   std::optional<std::uint64_t> seed;  ///< drawn from the operating system when unset
   statevec::Precision precision = statevec::Precision::kDouble;
