@@ -121,6 +121,46 @@ def test_detector_slices_of_random_circuits():
     assert regions > 300
 
 
+def test_filters_show_the_detectors_that_stim_keeps():
+    """Stim's text pictures hold the names of what they show."""
+    def shown_by_stim(circuit, tick, entries):
+        return set(re.findall(r"[DL]\d+", str(circuit.diagram("detslice-text", tick=tick, filter_coords=entries))))
+
+    # shifts that add up over turns, a shift longer than what it shifts, detectors with no coordinates
+    loops = stim.Circuit("R 0 1 2\nM 0 1 2\nDETECTOR rec[-1]\nREPEAT 3 {\nREPEAT 2 {\nTICK\nM 0 1\nDETECTOR(0) rec[-1] rec[-3]\nDETECTOR(0, 5) rec[-2] rec[-4]\n"
+                         "SHIFT_COORDS(1, 0, 7)\n}\nSHIFT_COORDS(0, 2)\n}\nTICK\nM 0 1 2\nDETECTOR rec[-2] rec[-4]\nDETECTOR(-1.5, 2) rec[-3] rec[-5]\nOBSERVABLE_INCLUDE(1) rec[-1]\n")
+    kept = set()
+    for circuit, all_entries in ((code("surface_code:rotated_memory_x", 3, 4), ([(2,)], [(2, 4)], [(2, 4, 1), (4,)], [(2, 4, 1, 0)], ["L0", (4, 2)])),
+                                 (loops, ([(0,)], [(1,)], [(0, 5), (3, 9)], [(4,), (5, 9), "L1"], [()], [], [(4.5, 8)], [(6.5,)], ["L7", "D77"], ["D0"]))):
+        for entries in (*all_entries, ["D3"], ["L0"], [stim.DemTarget("D8"), "D9"], [stim.target_logical_observable_id(1)], "D5", stim.DemTarget("D6")):
+            for tick in range(1, circuit.num_ticks + 1):
+                stims = [entries] if isinstance(entries, stim.DemTarget) else entries
+                found = set(regions_of(tw.diagram(circuit, "detslice-svg", tick=tick, filter_coords=entries)))
+                assert found == shown_by_stim(circuit, tick, stims), (entries, tick)
+                kept |= found
+    assert len(kept) > 20 and {"L0", "L1"} <= kept
+
+
+def test_a_detector_late_in_a_long_loop_has_its_coordinates():
+    circuit = "R 0\nM 0\nTICK\nREPEAT 1000000000 {\nM 0\nSHIFT_COORDS(0, 1)\nDETECTOR(3, 0.5) rec[-1] rec[-2]\n}\nTICK\nM 0\nDETECTOR(1) rec[-1] rec[-2]\nDETECTOR(2) rec[-1] rec[-2]"
+    show = lambda entry: set(regions_of(tw.diagram(circuit, "detslice-svg", tick=2, filter_coords=[entry])))
+    assert show((1,)) == {"D1000000000"} and show((2,)) == show("D1000000001") == {"D1000000001"} and show((3,)) == set()
+
+
+def test_noise_is_removed_before_drawing():
+    noisy = ("R 0 1 2\nX_ERROR(0.1) 0\nE(0.1) X0\nELSE_CORRELATED_ERROR(0.2) Z1\nTICK\nREPEAT 2 {\nDEPOLARIZE2(0.1) 0 1\n}\nREPEAT 2 {\nI_ERROR(0.1) 2\nH 2\n}\n"
+             "M(0.1) 0 !1\nMXX(0.1) 0 1\nMPP(0.1) Z0*Z1\nHERALDED_ERASE(0.1) 2\nHERALDED_PAULI_CHANNEL_1(0.1, 0, 0, 0) 2 1\nMPAD(0.1) 1\n"
+             "R_X(0.25) 2\nDETECTOR(4) rec[-8] rec[-3]\n")
+    quiet = ("R 0 1 2\nTICK\nREPEAT 2 {\nH 2\n}\nM 0 !1\nMXX 0 1\nMPP Z0*Z1\nMPAD 0\nMPAD 0 0\nMPAD 1\nR_X(0.25) 2\nDETECTOR(4) rec[-8] rec[-3]\n")
+    assert str(tw.diagram(noisy, remove_noise=True)) == str(tw.diagram(quiet)) != str(tw.diagram(noisy))
+    leaky = "LEAKAGE(0.1) 0\nCX(0.1, 0, 0, 0) 0 1\nRELAX(0.1) 0\nHERALD_LEAKAGE_EVENT(0.1) 0\nM 1\nRL 0\nDETECTOR rec[-2]"
+    assert str(tw.diagram(leaky, remove_noise=True)) == str(tw.diagram("CX 0 1\nMPAD 0\nM 1\nDETECTOR rec[-2]"))
+    circuit = code("surface_code:rotated_memory_x", 3, 2)
+    assert str(tw.diagram(circuit, remove_noise=True)) == str(tw.diagram(circuit.without_noise())) != str(tw.diagram(circuit))
+    slices = [tw.diagram(c, "detslice-svg", tick=3, remove_noise=r) for c, r in ((circuit, True), (circuit, False), (circuit.without_noise(), False))]
+    assert len(set(map(str, slices))) == 1
+
+
 def test_a_time_line_has_every_operation_once():
     picture = tw.diagram(EVERYTHING)
     words = texts(picture)
@@ -218,8 +258,12 @@ def test_the_command_draws_the_same(tmp_path):
     assert run("--type", "timeline-svg", "--in", path, "--out", out).returncode == 0
     tw.diagram(path).write(tmp_path / "ours.svg")
     assert out.read_text() == (tmp_path / "ours.svg").read_text() == tw.diagram(EVERYTHING)._repr_svg_()
-    done = run("--type", "detslice-svg", "--tick", "3:4", input=str(code("repetition_code:memory", 3, 3)))
+    done = run("--type", "detslice-svg", "--tick", "3:5", input=str(code("repetition_code:memory", 3, 3)))
     assert done.stdout == str(tw.diagram(code("repetition_code:memory", 3, 3), "detslice-svg", tick=range(3, 5)))
+    done = run("--type", "detslice-svg", "--tick", "3", "--filter_coords", "1:D3:L0", "--remove_noise", input=str(code("repetition_code:memory", 3, 3)))
+    assert done.stdout == str(tw.diagram(code("repetition_code:memory", 3, 3), "detslice-svg", tick=3, filter_coords=[(1,), "D3", "L0"])) and done.returncode == 0
+    done = run("--type", "timeline-svg", "--remove_noise", input="X_ERROR(0.1) 0\nH 0")
+    assert done.stdout == str(tw.diagram("H 0"))
     model = tmp_path / "model.dem"
     model.write_text("error(0.1) D0 D1 L0\n")
     assert run("--type", "matchgraph-svg", "--in", model).stdout == str(tw.diagram(model, "matchgraph-svg"))
@@ -228,7 +272,10 @@ def test_the_command_draws_the_same(tmp_path):
     for words, message in ((["--type", "cube"], "cube"), (["--type", "detslice-svg"], "--tick"),
                            (["--type", "detslice-svg", "--tick", "9"], "the circuit has 5 ticks"),
                            (["--type", "timeline-svg", "--tick", "5:1"], "no range of ticks"),
-                           (["--type", "timeline-svg", "--tick", "x"], "no range of ticks"),
+                           (["--type", "timeline-svg", "--tick", "x"], "no range of ticks"), (["--type", "timeline-svg", "--tick", "2:2"], "no range of ticks"),
+                           (["--type", "timeline-svg", "--filter_coords", "D0"], "what a detector slice shows"), (["--type", "matchgraph-svg", "--filter_coords", "D0"], "what a detector slice shows"),
+                           (["--type", "matchgraph-svg", "--remove_noise"], "without noise there are none"), (["--type", "matchgraph-svg", "--remove_noise", "--in", model], "without noise there are none"),
+                           *((["--type", "detslice-svg", "--tick", "1", "--filter_coords", wrong], "does not say what") for wrong in ("x", "D", "d0", "1,,2", "nan", "1,inf", "D0.5", "D-1", "L0:1x")),
                            (["--type", "matchgraph-svg", "--tick", "1"], "no ticks"), ([], "--type")):
         done = run(*words, "--in", path)
         assert done.returncode == 2 and message in done.stderr and done.stdout == "", words
@@ -245,6 +292,11 @@ def test_the_command_draws_the_same(tmp_path):
     (lambda: tw.diagram("TICK\n" * 99, "detslice-svg", tick=range(0, 90)), ValueError, "at most 64"),
     (lambda: tw.diagram(stim.DetectorErrorModel("error(0.1) D0"), "timeline-svg"), ValueError, "matchgraph-svg only"),
     (lambda: tw.diagram("NOTHING 1\n"), ValueError, "<text>:1"),
+    (lambda: tw.diagram("M 0", "detslice-svg", tick=0, filter_coords=["d0"]), ValueError, "'D5' or 'L0'"),
+    (lambda: tw.diagram("M 0", "detslice-svg", tick=0, filter_coords=[(float("nan"),)]), ValueError, "does not say what"),
+    (lambda: tw.diagram("M 0", "detslice-svg", tick=0, filter_coords=[1]), TypeError, "coordinates such as"),
+    (lambda: tw.diagram("M 0", filter_coords=["D0"]), ValueError, "leave it out"),
+    (lambda: tw.diagram("M 0", "matchgraph-svg", remove_noise=True), ValueError, "leave remove_noise out"),
     (lambda: tw.diagram(5), TypeError, "stim.Circuit"),
     (lambda: tw.diagram("H 0\n" * 60_000), MemoryError, "choose ticks"),
     (lambda: tw.diagram("repeat 1000000 {\nerror(0.1) D0\nshift_detectors 1\n}", "matchgraph-svg"), MemoryError, "fewer rounds"),

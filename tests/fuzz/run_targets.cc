@@ -9,6 +9,7 @@
 #include "tilewave/base/bits.h"
 #include "tilewave/circuit/circuit.h"
 #include "tilewave/circuit/stabilizer_circuit.h"
+#include "tilewave/circuit/without_noise.h"
 #include "tilewave/language/stim/dem_text.h"
 #include "tilewave/language/stim/text.h"
 #include "tilewave/simulate/simulate.h"
@@ -202,7 +203,9 @@ void diagram(Bytes bytes) {
   const circuit::StabilizerCircuit circuit = language::parse_stim(text_of(bytes.subspan(1)));
   stabilizer::timeline_svg(circuit, {});
   stabilizer::timeline_svg(circuit, {bytes[0], bytes[0] + 1ULL});
-  stabilizer::detector_slice_svg(circuit, {bytes[0], bytes[0]});
+  const stabilizer::SliceFilter filter{{{static_cast<double>(bytes[0] % 4)}}, {bytes[0]}, {0}};
+  stabilizer::detector_slice_svg(circuit, {bytes[0], bytes[0]}, filter);
+  stabilizer::timeline_svg(circuit::without_noise(circuit), {});
 }
 
 // The picture and the shortest logical error of an error model, whose errors flip no detector.

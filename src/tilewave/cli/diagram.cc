@@ -17,17 +17,20 @@ namespace tilewave::cli {
 namespace {
 
 struct DiagramFlags {
-  std::string in, out, type, tick;
+  std::string in, out, type, tick, filter;
+  bool remove_noise = false, has_filter = false;
 };
 
 std::string draw(const DiagramFlags& f) {
-  const stabilizer::DiagramKind kind = stabilizer::parse_diagram_kind(f.type);
+  stabilizer::DiagramOptions options{
+      stabilizer::parse_diagram_kind(f.type), f.tick, {}, f.remove_noise};
+  if (f.has_filter) options.shown = f.filter;
   StimFile in(f.in, "rb");
   const std::string text = in.read_all();
   const bool is_model = std::string_view(f.in).ends_with(".dem") || language::is_dem(text);
-  if (kind == stabilizer::DiagramKind::kMatchGraph && is_model)
-    return stabilizer::model_svg(language::parse_dem(text, in.name()), kind, f.tick);
-  return stabilizer::circuit_svg(language::parse_stim(text, in.name()), in.name(), kind, f.tick);
+  if (options.kind == stabilizer::DiagramKind::kMatchGraph && is_model)
+    return stabilizer::model_svg(language::parse_dem(text, in.name()), options);
+  return stabilizer::circuit_svg(language::parse_stim(text, in.name()), in.name(), options);
 }
 
 }  // namespace
@@ -46,10 +49,18 @@ void add_diagram_command(CLI::App& app) {
                                                  "detector-slice-svg", "match-graph-svg"}));
   command->add_option("--in", f->in, "input file (standard input when left out)");
   command->add_option("--out", f->out, "output file (standard output when left out)");
-  command->add_option("--tick", f->tick,
-                      "ticks, 3 or 3:7: the steps of a time line (all when left out), the moments "
-                      "of detector slices");
-  command->callback([f] {
+  command->add_option(
+      "--tick", f->tick,
+      "ticks, 3 or 3:7 for 3 to 6: the steps of a time line (all when left out), the "
+      "moments of detector slices");
+  CLI::Option* filter = command->add_option(
+      "--filter_coords", f->filter,
+      "what detector slices show, such as 2,3:D5:L0: detectors whose coordinates begin with 2,3, "
+      "detector 5, observable 0 (all detectors and observables when left out)");
+  command->add_flag("--remove_noise", f->remove_noise,
+                    "draws a time line or detector slices without noise");
+  command->callback([f, filter] {
+    f->has_filter = filter->count() > 0;
     need_distinct_files({f->in}, {{"--out", f->out}});
     const std::string picture = draw(*f);
     StimFile out(f->out, "whole");

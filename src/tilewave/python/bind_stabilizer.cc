@@ -147,13 +147,15 @@ void bind_stabilizer(nb::module_& m) {
   m.def(
       "_diagram",
       [](const std::string& text, const std::string& name, const std::string& type,
-         const std::string& ticks, bool is_model) {
+         const std::string& ticks, const std::optional<std::string>& shown, bool remove_noise,
+         bool is_model) {
         const nb::gil_scoped_release release;
-        const stabilizer::DiagramKind kind = stabilizer::parse_diagram_kind(type);
-        if (is_model) return stabilizer::model_svg(language::parse_dem(text, name), kind, ticks);
-        return stabilizer::circuit_svg(language::parse_stim(text, name), name, kind, ticks);
+        const stabilizer::DiagramOptions options{stabilizer::parse_diagram_kind(type), ticks, shown,
+                                                 remove_noise};
+        if (is_model) return stabilizer::model_svg(language::parse_dem(text, name), options);
+        return stabilizer::circuit_svg(language::parse_stim(text, name), name, options);
       },
-      "text"_a, "name"_a, "type"_a, "ticks"_a, "is_model"_a);
+      "text"_a, "name"_a, "type"_a, "ticks"_a, "shown"_a.none(), "remove_noise"_a, "is_model"_a);
 }
 
 }  // namespace tilewave::python

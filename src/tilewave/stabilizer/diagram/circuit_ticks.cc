@@ -1,6 +1,8 @@
 #include "tilewave/stabilizer/diagram/circuit_ticks.h"
 
 #include <algorithm>
+#include <span>
+#include <utility>
 
 #include "tilewave/base/error.h"
 #include "tilewave/base/saturating.h"
@@ -12,6 +14,65 @@ using circuit::StabCounts;
 using circuit::StabilizerCircuit;
 using circuit::StabInstruction;
 using circuit::StabKind;
+
+// shift += times * by, where the shorter one is filled up with zeros
+void add_shift(std::vector<double>& shift, std::span<const double> by, double times = 1) {
+  shift.resize(std::max(shift.size(), by.size()));
+  for (std::size_t k = 0; k < by.size(); ++k) shift[k] += times * by[k];
+}
+
+// What a circuit shifts the coordinates behind it by.
+std::vector<double> shift_of(const StabilizerCircuit& circuit) {
+  std::vector<double> shift;
+  for (const StabInstruction& op : circuit.instructions()) {
+    if (op.kind == StabKind::kRepeat) {
+      add_shift(shift, shift_of(circuit.block(op)), static_cast<double>(op.repeat));
+    } else if (op.kind == StabKind::kShiftCoords) {
+      add_shift(shift, circuit.args(op));
+    }
+  }
+  return shift;
+}
+
+class DetectorPlaces {
+ public:
+  explicit DetectorPlaces(const std::set<std::uint64_t>& wanted) : wanted_(wanted) {}
+  std::map<std::uint64_t, std::vector<double>> places;
+
+  // `next`: the number of the circuit's first detector
+  void walk(const StabilizerCircuit& circuit, std::uint64_t next, std::vector<double> shift) {
+    for (const StabInstruction& op : circuit.instructions()) {
+      if (op.kind == StabKind::kRepeat) {
+        const StabilizerCircuit& body = circuit.block(op);
+        const std::uint64_t each = body.counts().detectors;
+        const std::vector<double> by = shift_of(body);
+        const std::uint64_t end = saturating_add(next, saturating_multiply(each, op.repeat));
+        for (auto it = wanted_.lower_bound(next); it != wanted_.end() && *it < end;) {
+          const std::uint64_t turn = (*it - next) / each;
+          std::vector<double> before = shift;
+          add_shift(before, by, static_cast<double>(turn));
+          walk(body, next + turn * each, std::move(before));
+          it = wanted_.lower_bound(saturating_add(next, (turn + 1) * each));
+        }
+        add_shift(shift, by, static_cast<double>(op.repeat));
+        next = end;
+      } else if (op.kind == StabKind::kShiftCoords) {
+        add_shift(shift, circuit.args(op));
+      } else if (op.kind == StabKind::kDetector) {
+        if (wanted_.contains(next)) {
+          const auto args = circuit.args(op);
+          std::vector<double> at(args.begin(), args.end());
+          for (std::size_t k = 0; k < std::min(at.size(), shift.size()); ++k) at[k] += shift[k];
+          places.emplace(next, std::move(at));
+        }
+        next = saturating_add(next, 1);
+      }
+    }
+  }
+
+ private:
+  const std::set<std::uint64_t>& wanted_;
+};
 
 class Cutter {
  public:
@@ -121,8 +182,7 @@ QubitCoordinates qubit_coordinates(const StabilizerCircuit& circuit) {
           shift[k] +=
               (shift[k] - (k < before.size() ? before[k] : 0)) * static_cast<double>(op.repeat - 1);
       } else if (op.kind == StabKind::kShiftCoords) {
-        shift.resize(std::max(shift.size(), args.size()));
-        for (std::size_t k = 0; k < args.size(); ++k) shift[k] += args[k];
+        add_shift(shift, args);
       } else if (op.kind == StabKind::kQubitCoords) {
         std::vector<double> at(args.begin(), args.end());
         for (std::size_t k = 0; k < std::min(at.size(), shift.size()); ++k) at[k] += shift[k];
@@ -132,6 +192,13 @@ QubitCoordinates qubit_coordinates(const StabilizerCircuit& circuit) {
   };
   walk(walk, circuit);
   return out;
+}
+
+std::map<std::uint64_t, std::vector<double>> detector_coordinates(
+    const StabilizerCircuit& circuit, const std::set<std::uint64_t>& detectors) {
+  DetectorPlaces found(detectors);
+  found.walk(circuit, 0, {});
+  return std::move(found.places);
 }
 
 TickRange existing_ticks(const StabilizerCircuit& circuit, TickRange range) {

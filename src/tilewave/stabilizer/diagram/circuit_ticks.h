@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "tilewave/circuit/stabilizer_circuit.h"
@@ -36,5 +37,10 @@ std::vector<std::uint32_t> touched_qubits(const circuit::StabilizerCircuit& circ
 using QubitCoordinates = std::map<std::uint32_t, std::vector<double>>;
 /// A block's are those of its first turn.
 QubitCoordinates qubit_coordinates(const circuit::StabilizerCircuit& circuit);
+
+/// The coordinates of these detectors, shifts added; those that are not there are left out. Walks
+/// through a block once for each of its turns in which some of them are declared.
+std::map<std::uint64_t, std::vector<double>> detector_coordinates(
+    const circuit::StabilizerCircuit& circuit, const std::set<std::uint64_t>& detectors);
 
 }  // namespace tilewave::stabilizer

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -68,6 +70,23 @@ Slice slice_at(const StabilizerCircuit& circuit, std::uint64_t tick) {
     }
   }
   return slice;
+}
+
+// Leaves what the filter names.
+void keep_shown(const StabilizerCircuit& circuit, const SliceFilter& filter, Slice& slice) {
+  std::set<std::uint64_t> detectors;
+  for (const auto& [s, checked] : slice)
+    if (!(s & kObservableBit)) detectors.insert(s);
+  const auto places = detector_coordinates(circuit, detectors);
+  std::erase_if(slice, [&](const auto& entry) {
+    const Symptom s = entry.first;
+    if (s & kObservableBit) return !filter.observables.contains(s & ~kObservableBit);
+    const std::vector<double>& at = places.at(s);
+    return !filter.detectors.contains(s) &&
+           std::none_of(filter.points.begin(), filter.points.end(), [&](const auto& point) {
+             return point.size() <= at.size() && std::equal(point.begin(), point.end(), at.begin());
+           });
+  });
 }
 
 // Two dimensions of what is given: more are laid askew, qubits without any in a line.
@@ -239,7 +258,8 @@ class Panel {
 
 }  // namespace
 
-std::string detector_slice_svg(const StabilizerCircuit& circuit, TickRange ticks) {
+std::string detector_slice_svg(const StabilizerCircuit& circuit, TickRange ticks,
+                               const std::optional<SliceFilter>& filter) {
   const auto [first, last] = existing_ticks(circuit, ticks);
   if (last - first >= kMostSlices) {
     fail(ExitCode::kUsage, last - first + 1,
@@ -256,8 +276,9 @@ std::string detector_slice_svg(const StabilizerCircuit& circuit, TickRange ticks
   const auto fitting = static_cast<std::uint64_t>(std::max(1.0, kPageWidth / panel.width));
   const std::uint64_t columns = std::min(number, fitting), rows = (number - 1) / columns + 1;
   for (std::uint64_t k = 0; k < number; ++k) {
-    panel.draw(slice_at(circuit, first + k), first + k,
-               static_cast<double>(k % columns) * panel.width,
+    Slice slice = slice_at(circuit, first + k);
+    if (filter) keep_shown(circuit, *filter, slice);
+    panel.draw(slice, first + k, static_cast<double>(k % columns) * panel.width,
                static_cast<double>(k / columns) * panel.height, svg);
   }
   return svg.finish(static_cast<double>(columns) * panel.width,
