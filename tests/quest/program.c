@@ -60,20 +60,37 @@ int main(void) {
 #endif
 #endif
   // as programs for QuEST 3.2 and 3.3 call it: the same keys draw the same, and the text is the same
-  unsigned long keys[2] = {5, 7};
-  int drawn[2] = {0, 0};
-  for (int way = 0; way < 2; ++way) {
+  unsigned long keys[2] = {5, 7}, *seeds = keys;
+  QuESTEnv* today = &env;
+  int drawn[6] = {0};
+#ifdef __cplusplus
+  (void)today;
+  const int ways = 3;  // C++ has no compound literals
+#else
+  const int ways = 6;
+#endif
+  for (int way = 0; way < ways; ++way) {
     if (way == 0) {
       seedQuEST(&env, keys, 2);
-    } else {
+    } else if (way == 1) {
       seedQuEST(keys, 2);
+    } else if (way == 2) {
+      seedQuEST((seeds), 2);
+#ifndef __cplusplus
+    } else if (way == 3) {
+      seedQuEST((unsigned long int[]){5, 7}, 2);
+    } else if (way == 4) {
+      seedQuEST(&env, (unsigned long int[]){5, 7}, 2);
+    } else {
+      seedQuEST((today), (unsigned long int[]){5, 7}, 2);
+#endif
     }
     for (int k = 0; k < 16; ++k) {
       initPlusState(q);
       drawn[way] = 2 * drawn[way] + measure(q, 0);
     }
   }
-  expect("draws of one seed", drawn[1], drawn[0]);
+  for (int way = 1; way < ways; ++way) expect("draws of one seed", drawn[way], drawn[0]);
   char younger[200], older[200];
   getEnvironmentString(env, younger);
   getEnvironmentString(env, q, older);

@@ -26,9 +26,21 @@ static inline void tilewave_environmentString(QuESTEnv env, Qureg qureg, char* s
   getEnvironmentString(env, str);
 }
 #define TILEWAVE_FOURTH(a, b, c, name, ...) name
-/* By the first argument: what follows may be a compound literal, whose commas a macro would count. */
-#define seedQuEST(first, ...) \
+/* By the first argument: what follows may be a compound literal, whose commas a macro would count. Where the
+ * first begins with a parenthesis it may be one itself; then the compiler counts the arguments as initialisers,
+ * for pointers and numbers are initialisers of a _Bool, and nothing is evaluated. */
+#define TILEWAVE_SEED_BY_FIRST(first, ...) \
   _Generic((first), QuESTEnv * : seedQuEST, default : tilewave_seedQuEST)(first, __VA_ARGS__)
+#define TILEWAVE_SEED_BY_COUNT(...)                               \
+  _Generic((char(*)[sizeof((_Bool[]){__VA_ARGS__})])0, char(*)[2] \
+           : tilewave_seedQuEST, default                          \
+           : seedQuEST)(__VA_ARGS__)
+#define TILEWAVE_IN_PARENTHESES(...) 0, TILEWAVE_SEED_BY_COUNT,
+#define TILEWAVE_SECOND_OF(first, second, ...) second
+#define TILEWAVE_SECOND(...) TILEWAVE_SECOND_OF(__VA_ARGS__, 0)
+#define seedQuEST(first, ...)                                            \
+  TILEWAVE_SECOND(TILEWAVE_IN_PARENTHESES first, TILEWAVE_SEED_BY_FIRST) \
+  (first, __VA_ARGS__)
 #define seedQuESTDefault(...)                         \
   tilewave_seedDefault((QuESTEnv*[]){0, __VA_ARGS__}, \
                        (int)(sizeof((QuESTEnv*[]){0, __VA_ARGS__}) / sizeof(QuESTEnv*)))
