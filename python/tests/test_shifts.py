@@ -115,10 +115,45 @@ def test_trajectories_have_standard_errors():
 def test_measurements_in_the_middle():
     circuit = tw.Circuit.from_qasm(
         'OPENQASM 3.0; include "stdgates.inc"; input float a; bit c; qubit[2] q; ry(a) q[0]; c = measure q[0]; if (c) x q[1]; ry(a) q[1];')
-    found = tw.shift_gradient(circuit, "Z1", [0.8], shots=40000, seed=3)
     # q[1] is |0> or |1> before its rotation: cos(a) of cos(a)
-    assert abs(found.value - math.cos(0.8)**2) < 0.03 and abs(found.gradient[0] + 2 * math.cos(0.8) * math.sin(0.8)) < 0.05
-    assert math.isnan(found.errors[0])
+    value, slope, shots = math.cos(0.8)**2, -2 * math.cos(0.8) * math.sin(0.8), 1000
+    exact = tw.shift_gradient(circuit, "Z1", [0.8], engine="density")
+    np.testing.assert_allclose([exact.value, exact.gradient[0]], [value, slope], atol=1e-12)
+    assert exact.value_error == 0 and not exact.errors.any()
+    deviations = []
+    for seed in range(40):
+        found = tw.shift_gradient(circuit, "Z1", [0.8], shots=shots, seed=seed)
+        # every shot gives cos(a) or -cos(a)
+        assert math.isclose(found.value_error, math.sqrt((math.cos(0.8)**2 - found.value**2) / (shots - 1)), rel_tol=1e-9)
+        deviations += [(found.gradient[0] - slope) / found.errors[0], (found.value - value) / found.value_error]
+    assert abs(np.sum(np.square(deviations)) - 80) < 5 * math.sqrt(160)
+    assert math.isnan(tw.shift_gradient(circuit, "Z1", [0.8], shots=1, seed=1).errors[0])
+    for call in (tw.shift_gradient, lambda *given: tw.run(given[0].bind(given[2]), observables=given[1]), lambda *given: tw.expectation(given[0].bind(given[2]), given[1])):
+        with pytest.raises(ValueError, match='ask for shots=N, or for engine="density"'):
+            call(circuit, "Z1", [0.8])
+
+
+@pytest.mark.parametrize("qubits", [3, 24])
+def test_means_over_shots_have_standard_errors(qubits):
+    """On the state vector, and on the stabilizer engine, which takes Pauli strings of large Clifford circuits."""
+    circuit = tw.Circuit(qubits, 2).h(0).measure(0, 0).h(1).c_if(0, 1).measure(1, 1).x(2).c_if(1, 1)
+    shots = 4000
+    run = tw.run(circuit, shots, observables="Z0 + 0.5 Z2 + 3 Z1", seed=5, probabilities=qubits == 3)
+    assert run.engine == ("statevector" if qubits == 3 else "stabilizer")
+    kept = {key: count / shots for key, count in run.counts.items()}
+    # of the strings each shot has 1 or -1 times the coefficient
+    for mean, error, coefficient in zip(run.expectations, run.expectation_errors, (1, 0.5, 3)):
+        assert math.isclose(error, math.sqrt((coefficient**2 - mean**2) / (shots - 1)), rel_tol=1e-9)
+    each = {"00": 1 + 0.5 + 3, "01": -1 + 0.5 + 3, "11": -1 - 0.5 - 3}
+    if qubits == 3:  # the strings' shots are those that are counted
+        mean = sum(kept[key] * each[key] for key in kept)
+        square = sum(kept[key] * each[key]**2 for key in kept)
+        assert math.isclose(run.expectation_sum, mean, rel_tol=1e-9)
+        assert math.isclose(run.expectation_sum_error, math.sqrt((square - mean**2) / (shots - 1)), rel_tol=1e-9)
+        for p, error in zip(run.probabilities, run.probability_errors):
+            assert math.isclose(error, math.sqrt(p * (1 - p) / (shots - 1)), rel_tol=1e-9)
+    assert 0 < run.expectation_sum_error < 0.1
+    assert len(tw.run(tw.Circuit(1).h(0).measure_all(), 100, observables="Z").expectation_errors) == 0  # one state
 
 
 def test_refusals():

@@ -275,7 +275,8 @@ def expectation(circuit: AnyCircuit, observable: Observable, *, shots: int = 0, 
                             engine, effort).expectations
     else:
         if circuit.is_dynamic:
-            raise ValueError("a circuit that measures or resets in the middle needs shots: ask for shots=N")
+            raise ValueError("a circuit that measures or resets in the middle needs shots: ask for shots=N, or for "
+                             'engine="density", which gives probabilities and expectations exactly')
         seed_of(seed)
         values = means_of(circuit, terms, how, effort)
     total = np.dot(coefficients, values)

@@ -17,8 +17,8 @@ _HOPS = {("xx_plus_yy", 0), ("xx_minus_yy", 0)}
 
 class ShiftGradient(NamedTuple):
     """What `shift_gradient` gives. Errors are 0 where a density matrix or a state gives exact numbers; standard errors over
-    trajectories, and over shots of a density matrix whose outcomes are too many to be followed; and NaN for single
-    trajectories and for means over the shots of a circuit that measures in the middle without noise."""
+    trajectories, and over the shots of a circuit that measures or resets in the middle (of a density matrix only where its
+    outcomes are too many to be followed); and NaN for a single trajectory or shot."""
     value: float
     gradient: NDArray[np.float64]
     value_error: float
@@ -56,8 +56,7 @@ def shift_gradient(circuit: AnyCircuit, observable: Observable, values: Any, *, 
         result = run(at, shots, seed=fresh, observables=observable, pauli_order=pauli_order, precision=precision, device=device,
                      threads=threads, noise=noise, engine=engine, effort=effort)
         known = len(result.expectation_errors) > 0
-        unknown = np.nan if own.is_dynamic and result.engine not in ("density", "trajectories") else 0.0
-        return float(np.sum(result.expectations)), float(result.expectation_sum_error) if known else unknown
+        return float(np.sum(result.expectations)), float(result.expectation_sum_error) if known else 0.0
 
     value, value_error = value_at(bound)
     gradient, variances = np.zeros(len(names)), np.zeros(len(names))

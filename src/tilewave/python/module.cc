@@ -29,15 +29,18 @@ PyObject* exception_of(tilewave::ExitCode code) {
   }
 }
 
-// Flags of the program are keywords here: `--precision single` becomes precision="single".
+// Flags of the program are keywords here: `--precision single` becomes precision="single", and
+// `--shots N` shots=N.
 std::string as_python(const std::string& message) {
   static const std::regex input(R"(--input (\w+)=(<number>|<bits>))"),
       choice(R"(--(precision|device|engine) )"
              R"((single|double|cpu|cuda(?:[:+][\w:,+-]*\w)?|auto|density|trajectories|statevector|)"
              R"(stabilizer|frame|sparse)\b)"),
+      number(R"(--(shots|seed|threads) (\d+|N)\b)"),
       flag(R"(--(precision|device|engine|noise|shots|seed|threads)\b)");
   std::string text = std::regex_replace(message, input, R"(inputs={"$1": $2})");
   text = std::regex_replace(text, choice, R"($1="$2")");
+  text = std::regex_replace(text, number, "$1=$2");
   return std::regex_replace(text, flag, "$1");
 }
 

@@ -182,13 +182,11 @@ void run_tableaux(const Program& program, const std::shared_ptr<const SteeredCli
     const std::uint64_t shots = options.shots > 0 ? options.shots : kDefaultTrajectories;
     ShotMeans means = tableaux->means(options.observables, result.seed, shots, options.num_threads);
     values = std::move(means.values);
-    if (program.has_channels) {
-      result.num_trajectories = shots;
-      for (std::size_t k = 0; k < count; ++k)
-        errors.push_back(standard_error(values[k], means.squares[k], shots));
-      const double sum = std::accumulate(values.begin(), values.end(), 0.0);
-      sum_error = standard_error(sum, means.sum_squares, shots);
-    }
+    if (program.has_channels) result.num_trajectories = shots;
+    for (std::size_t k = 0; k < count; ++k)
+      errors.push_back(standard_error(values[k], means.squares[k], shots));
+    const double sum = std::accumulate(values.begin(), values.end(), 0.0);
+    sum_error = standard_error(sum, means.sum_squares, shots);
   } else {
     values = tableaux->exact_means(options.observables);
     for (std::size_t k = 0; k < count; ++k)

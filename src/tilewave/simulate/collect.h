@@ -1,6 +1,7 @@
 // What a run was asked, collected from the final state of every branch, weighted by its share of
-// the shots. Over trajectories, and over shots of a density matrix whose outcomes are too many to be
-// followed, every mean gets its standard error, sqrt(sum_k (v_k - mean)^2 / (N (N - 1))).
+// the shots. Over trajectories, and over the shots of a circuit whose measurements steer it (of a
+// density matrix only where its outcomes are too many to be followed), every mean gets its standard
+// error, sqrt(sum_k (v_k - mean)^2 / (N (N - 1))).
 #pragma once
 
 #include <optional>

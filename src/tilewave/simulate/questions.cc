@@ -96,7 +96,9 @@ void check_shots(const Program& program, const Options& options) {
         "or resets in the middle: ask for --shots 1, or for counts, probabilities or expectations");
   }
   if (options.shots == 0 && !options.dry_run && !program.has_channels) {
-    fail("a circuit that measures or resets in the middle needs shots: ask for --shots N");
+    fail(
+        "a circuit that measures or resets in the middle needs shots: ask for --shots N, or for "
+        "--engine density, which gives probabilities and expectations exactly");
   }
 }
 

@@ -313,7 +313,7 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
   if (writes_state)
     check_writable(options.state_path,
                    state->num_amplitudes() * amplitude_bytes(options.precision));
-  const bool samples_means = asked.has_channels || (is_density && program.dynamic && !walks);
+  const bool samples_means = asked.has_channels || (program.dynamic && !walks);
   std::optional<Options> of_shots;
   if (walks) {
     of_shots = options;

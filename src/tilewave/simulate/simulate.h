@@ -152,7 +152,7 @@ struct Result {
   std::vector<Amplitude> amplitudes;
   std::vector<double> expectations;  ///< coefficient times <P>, a term
   double expectation_sum = 0;
-  /// Of means over trajectories, and over shots of a density matrix that cannot follow all outcomes:
+  /// Of means over trajectories, and over shots of a circuit that measures or resets in the middle:
   /// standard errors, one a number above, NaN for a single shot; empty where it is exact.
   std::vector<double> probability_errors, expectation_errors;
   double expectation_sum_error = 0;
