@@ -59,6 +59,14 @@ def test_methods_return_the_circuit_itself():
     assert type(circuit.copy()) is tw.Circuit and len(circuit.copy().x(0)) == 2 and len(circuit) == 1
 
 
+def test_a_circuit_equals_what_is_read_of_it():
+    circuit = tw.Circuit(1, 1).h(0).measure(0, 0)
+    circuit.x(circuit.add_qreg("anc", 2)).c_if(0, 1)
+    read = tw.Circuit.from_qasm(circuit.to_qasm())
+    assert read == circuit == tw.Circuit.from_qasm("\n\n" + circuit.to_qasm())  # wherever the lines are
+    assert read != circuit.copy().h(1) and read != tw.Circuit.from_qasm(circuit.to_qasm().replace("h q", "y q"))
+
+
 def test_every_gate_has_a_method():
     for name in tw.gate_names():
         assert callable(getattr(tw.Circuit, name)), name

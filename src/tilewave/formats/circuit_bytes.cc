@@ -25,7 +25,10 @@ constexpr std::string_view kFirstLine = "tilewave circuit 3\n";
 
 class Writer {
  public:
-  explicit Writer(const Circuit& circuit) : circuit_(circuit) { out_ = kFirstLine; }
+  /// `has_lines`: of their source, with the operations.
+  Writer(const Circuit& circuit, bool has_lines) : circuit_(circuit), has_lines_(has_lines) {
+    out_ = kFirstLine;
+  }
 
   std::string all() {
     out_ = operations();
@@ -104,7 +107,7 @@ class Writer {
   void operation(const Op& op) {
     number(static_cast<std::uint64_t>(op.kind));
     number(static_cast<std::uint64_t>(std::int64_t{op.condition}));
-    number(op.line);
+    number(has_lines_ ? op.line : 0);
     text(circuit_.label(op));
     number(op.num_controls);
     number(op.num_targets);
@@ -160,6 +163,7 @@ class Writer {
   }
 
   const Circuit& circuit_;
+  bool has_lines_;
   std::string out_;
 };
 
@@ -411,10 +415,10 @@ class Reader {
 
 }  // namespace
 
-std::string circuit_to_bytes(const Circuit& circuit) { return Writer(circuit).all(); }
+std::string circuit_to_bytes(const Circuit& circuit) { return Writer(circuit, true).all(); }
 
 bool has_same_operations(const Circuit& a, const Circuit& b) {
-  return Writer(a).operations() == Writer(b).operations();
+  return Writer(a, false).operations() == Writer(b, false).operations();
 }
 
 Circuit circuit_from_bytes(std::string_view bytes) { return Reader(bytes).run(); }

@@ -12,7 +12,7 @@ namespace tilewave::formats {
 /// The same circuit gives the same bytes.
 std::string circuit_to_bytes(const circuit::Circuit& circuit);
 
-/// Whether both hold the same bits, registers and operations; notes do not count.
+/// Whether both hold the same bits, registers and operations; notes and lines of a source do not count.
 bool has_same_operations(const circuit::Circuit& a, const circuit::Circuit& b);
 
 /// Throws Error(kInput) for bytes that are no circuit, or one of another version.
