@@ -138,7 +138,9 @@ void add_tune_command(CLI::App& app) {
   c->add_option("--device", flags->device,
                 "cpu (default), cuda or cuda:<index>; auto: a GPU if there is one");
   c->add_option("--out", flags->out, "write here instead of where runs look for it");
-  c->add_option("--seconds", flags->seconds, "measure no longer than this (default 60)");
+  c->add_option("--seconds", flags->seconds,
+                "about how long to measure, 5 to 3600 (default 60); no limit: what was begun is "
+                "measured whole");
   c->add_option("--qubits", flags->qubits, "size of the circuits that are checked");
   c->add_flag("--force", flags->force, "write the file even if the machine was noisy");
   c->add_flag("--verbose", flags->verbose, "print every measured pass beside what was fitted");

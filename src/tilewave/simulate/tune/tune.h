@@ -23,7 +23,7 @@ namespace tilewave::simulate {
 
 struct TuneOptions {
   int cuda_device = -1;  ///< -1: the CPU
-  double most_s = 60;    ///< measuring ends then, and what is left is not checked
+  double most_s = 60;    ///< about so long; what was begun is measured whole
   int most_qubits = 0;   ///< of the check; 0: what fits the device and the time
   /// What happens, a line each; details of every probe with `verbose`.
   std::function<void(const std::string&)> tell = [](const std::string&) {};
