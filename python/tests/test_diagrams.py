@@ -269,12 +269,14 @@ def test_the_command_draws_the_same(tmp_path):
     assert run("--type", "matchgraph-svg", "--in", model).stdout == str(tw.diagram(model, "matchgraph-svg"))
     model.write_text("detector(1, 2) D0\n")  # known by its name alone
     assert run("--type", "matchgraph-svg", "--in", model).stdout == str(tw.diagram(model, "matchgraph-svg"))
+    done = run("--type", "matchgraph-svg", "--remove_noise", "--in", model)
+    assert done.returncode == 2 and "without noise there are none" in done.stderr and done.stdout == ""
     for words, message in ((["--type", "cube"], "cube"), (["--type", "detslice-svg"], "--tick"),
                            (["--type", "detslice-svg", "--tick", "9"], "the circuit has 5 ticks"),
                            (["--type", "timeline-svg", "--tick", "5:1"], "no range of ticks"),
                            (["--type", "timeline-svg", "--tick", "x"], "no range of ticks"), (["--type", "timeline-svg", "--tick", "2:2"], "no range of ticks"),
                            (["--type", "timeline-svg", "--filter_coords", "D0"], "what a detector slice shows"), (["--type", "matchgraph-svg", "--filter_coords", "D0"], "what a detector slice shows"),
-                           (["--type", "matchgraph-svg", "--remove_noise"], "without noise there are none"), (["--type", "matchgraph-svg", "--remove_noise", "--in", model], "without noise there are none"),
+                           (["--type", "matchgraph-svg", "--remove_noise"], "without noise there are none"),
                            *((["--type", "detslice-svg", "--tick", "1", "--filter_coords", wrong], "does not say what") for wrong in ("x", "D", "d0", "1,,2", "nan", "1,inf", "D0.5", "D-1", "L0:1x")),
                            (["--type", "matchgraph-svg", "--tick", "1"], "no ticks"), ([], "--type")):
         done = run(*words, "--in", path)

@@ -133,10 +133,12 @@ def test_measurements_in_the_middle():
             call(circuit, "Z1", [0.8])
 
 
-@pytest.mark.parametrize("qubits", [3, 24])
+@pytest.mark.parametrize("qubits", [3, 40])
 def test_means_over_shots_have_standard_errors(qubits):
     """On the state vector, and on the stabilizer engine, which takes Pauli strings of large Clifford circuits."""
     circuit = tw.Circuit(qubits, 2).h(0).measure(0, 0).h(1).c_if(0, 1).measure(1, 1).x(2).c_if(1, 1)
+    for q in range(3, qubits):
+        circuit.h(q)
     shots = 4000
     run = tw.run(circuit, shots, observables="Z0 + 0.5 Z2 + 3 Z1", seed=5, probabilities=qubits == 3)
     assert run.engine == ("statevector" if qubits == 3 else "stabilizer")
