@@ -239,8 +239,8 @@ class EstimatorV2(_Primitive, BaseEstimatorV2):
     """Expectations of observables. With precision 0 (the default) they are exact, also of circuits that measure or reset in the
     middle, whose outcomes are walked through (measurements at the end are left out); otherwise normal noise of that
     standard deviation is added, as Qiskit's reference estimator does, and circuits that measure in the middle are averaged
-    over ceil(1 / precision^2) shots instead. With a ``noise_model`` (Aer's, or what tilewave.noise_model takes), or with
-    channels in the circuit, precision 0 takes a density matrix, the memory and time of twice the qubits, and raises
+    over ceil(1 / precision^2) shots instead, with their standard errors. With a ``noise_model`` (Aer's, or what
+    tilewave.noise_model takes), or with channels in the circuit, precision 0 takes a density matrix, the memory and time of twice the qubits, and raises
     MemoryError where that does not fit; at another precision expectations come from a density matrix where it is the cheaper
     engine, and otherwise are means over ceil(1 / precision^2) trajectories with their standard errors. ``options``: the
     arguments as a dictionary; the attribute of that name may be changed."""
@@ -297,12 +297,13 @@ class EstimatorV2(_Primitive, BaseEstimatorV2):
         together = [known.together([observables[index] for index in asked.get(number, [])]) for number in range(math.prod(shape))]
         for number, (values, spread) in enumerate(_all_expectations(pub, [terms for terms, _ in together], rng, how, noise)):
             indices, parts = asked.get(number, []), together[number][1]
-            spread = np.broadcast_to(spread, len(values))
+            is_exact = spread is None
+            spread = np.broadcast_to(0.0 if is_exact else spread, len(values))
             for index, (first, coefficients) in zip(indices, parts):
                 own = slice(first, first + len(coefficients))
                 evs[index] = np.dot(coefficients, values[own])
                 stds[index] = np.linalg.norm(coefficients * spread[own])
-                if pub.precision and not np.any(spread):
+                if pub.precision and is_exact:
                     evs[index] = rng.normal(evs[index], pub.precision)
         return PubResult(DataBin(evs=evs, stds=stds, shape=evs.shape),
                          metadata={"target_precision": pub.precision, "circuit_metadata": pub.circuit.metadata})
@@ -324,27 +325,26 @@ def _all_expectations(pub, terms, rng, how, noise):
         for number, row in zip(numbers, many.function((own, len(own[0])))._expectations(many.rows[numbers], _FROM_ZERO)):
             values[number] = row
     for row in values:
-        yield row, 0.0
+        yield row, None
 
 
 def _expectations(circuit, terms, precision, rng, how, noise):
-    """<P> of every term, and the standard deviation of each for circuits that need shots."""
+    """<P> of every term, and the standard error of each where they are means over shots, else None."""
     is_noisy = noise is not None or circuit.is_noisy
     if not is_noisy and not circuit.is_dynamic:
-        return means_of(circuit, terms, how), 0.0
+        return means_of(circuit, terms, how), None
     core = noise and noise._core
     if not precision:
         try:
-            return _core._exact_expectations(circuit, terms, *how, core), 0.0
+            return _core._exact_expectations(circuit, terms, *how, core), None
         except MemoryError as error:
             if not is_noisy:
                 raise
             raise MemoryError(f"{error}; precision 0 takes a density matrix of this circuit: give a precision above 0, which "
                               "averages over trajectories") from error
     result = _core._run(circuit, _shots_for(precision), int(rng.integers(1 << 63)), *how, None, terms, False, False, False, False, core)
-    if len(result.expectation_errors):
-        return result.expectations, result.expectation_errors
-    return result.expectations, precision if circuit.is_dynamic and result.engine != "density" else 0.0
+    errors = result.expectation_errors
+    return result.expectations, np.where(np.isnan(errors), precision, errors) if len(errors) else None  # NaN: of a single shot
 
 
 def _shots_for(precision):
