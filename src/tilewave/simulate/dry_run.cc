@@ -187,8 +187,10 @@ void dry_run(const Program& program, const Options& options, Result& result) {
                    : small->cost_model(),
             result);
   result.memory_bytes = statevec::needed_bytes(static_cast<int>(n), options.precision, num_threads);
-  if (result.num_ranks > 1)
-    result.memory_bytes += small->bytes_beside_amplitudes(static_cast<int>(n));
+  if (result.num_ranks > 1) {  // what a small distributed state holds beside its amplitudes
+    result.memory_bytes += small->memory_bytes() -
+                           (statevec::amplitude_bytes(options.precision) << small->num_qubits());
+  }
 }
 
 }  // namespace tilewave::simulate

@@ -248,10 +248,6 @@ class State {
   }
   /// Bytes of device (or host) memory this state holds, with what it shares with others.
   virtual std::uint64_t memory_bytes() const = 0;
-  /// What a state of so many qubits, shared in the same way, holds beside its amplitudes.
-  virtual std::uint64_t bytes_beside_amplitudes(int /*num_qubits*/) const {
-    return memory_bytes() - (amplitude_bytes(precision()) << num_qubits());
-  }
   /// Whether a plan gives the same bits in every process, and cut into pieces anywhere, as checkpoints
   /// want it. A device that has it written by the time there is, or compiled once it ran often, stops
   /// that and writes each pass by itself; other engines always do so.

@@ -34,9 +34,8 @@ std::unique_ptr<State> make_multi_cuda_state(int num_qubits, Precision precision
 
 namespace distributed {
 std::shared_ptr<Transport> make_device_process_transport(std::shared_ptr<runtime::Ranks> ranks,
-                                                         Precision precision, int local_qubits, int,
-                                                         int) {
-  return make_process_transport(std::move(ranks), precision, local_qubits);
+                                                         Precision precision, int, int) {
+  return make_process_transport(std::move(ranks), precision);
 }
 }  // namespace distributed
 

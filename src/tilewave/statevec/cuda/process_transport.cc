@@ -14,8 +14,8 @@
 namespace tilewave::statevec::distributed {
 
 std::shared_ptr<Transport> make_device_process_transport(std::shared_ptr<runtime::Ranks> ranks,
-                                                         Precision precision, int local_qubits,
-                                                         int device, int min_sliced_qubits) {
+                                                         Precision precision, int device,
+                                                         int min_sliced_qubits) {
   const char* text = std::getenv("TILEWAVE_TRANSPORT");
   const std::string wish = text ? text : "";
   if (!wish.empty() && wish != "ipc" && wish != "nccl" && wish != "host") {
@@ -23,7 +23,7 @@ std::shared_ptr<Transport> make_device_process_transport(std::shared_ptr<runtime
                                       ": use ipc, nccl or host, or leave it unset for the fastest "
                                       "that works");
   }
-  auto processes = make_process_transport(ranks, precision, local_qubits);
+  auto processes = make_process_transport(ranks, precision);
   if (ranks->size() == 1) return processes;
   if (wish == "host") {
     processes->set_remark("through host memory and " + std::string(ranks->kind()) +

@@ -353,12 +353,6 @@ std::uint64_t DistributedState::memory_bytes() const {
          (shards_.size() * shards_[0]->memory_bytes() + transport_->ring_bytes());
 }
 
-std::uint64_t DistributedState::bytes_beside_amplitudes(int num_qubits) const {
-  return State::bytes_beside_amplitudes(num_qubits) +
-         num_ranks() / num_local() *
-             (transport_->ring_bytes_for(num_qubits - shard_bits_) - transport_->ring_bytes());
-}
-
 void DistributedState::for_each_busy_shard(const std::function<void(int)>& f) {
   std::vector<std::exception_ptr> failures(shards_.size());
   transport_->for_each_shard([&](int k) {
@@ -432,11 +426,10 @@ std::unique_ptr<State> make_process_state(int num_qubits, Precision precision, i
   shards.push_back(cuda_device == kOnCpu
                        ? make_cpu_state(num_qubits - bits, precision, num_threads)
                        : make_cuda_state(num_qubits - bits, precision, cuda_device));
-  auto transport =
-      cuda_device == kOnCpu
-          ? distributed::make_process_transport(std::move(ranks), precision, num_qubits - bits)
-          : distributed::make_device_process_transport(
-                std::move(ranks), precision, num_qubits - bits, cuda_device, min_sliced_qubits);
+  auto transport = cuda_device == kOnCpu
+                       ? distributed::make_process_transport(std::move(ranks), precision)
+                       : distributed::make_device_process_transport(std::move(ranks), precision,
+                                                                    cuda_device, min_sliced_qubits);
   if (!hosts.empty()) {
     const std::string& way = transport->remark();
     transport->set_remark(way.empty() ? hosts : way + "; " + hosts);

@@ -49,7 +49,6 @@ class DistributedState final : public State {
   void load_physical(const Layout& layout, std::uint64_t known_zero, int slice_bits,
                      const SliceIn& f) override;
   std::uint64_t memory_bytes() const override;
-  std::uint64_t bytes_beside_amplitudes(int num_qubits) const override;
   void set_reproducible(bool value) override {
     for (const auto& shard : shards_) shard->set_reproducible(value);
   }

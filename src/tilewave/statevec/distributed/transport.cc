@@ -125,12 +125,11 @@ class LogicalTransport final : public Transport {
 
 class ProcessTransport final : public Transport {
  public:
-  ProcessTransport(std::shared_ptr<runtime::Ranks> ranks, Precision precision, int local_qubits)
+  ProcessTransport(std::shared_ptr<runtime::Ranks> ranks, Precision precision)
       : ranks_(std::move(ranks)),
         amplitude_bytes_(amplitude_bytes(precision)),
-        slice_bits_(process_slice_bits(local_qubits)),
-        slice_bytes_(amplitude_bytes_ << slice_bits_),
-        ring_(ring_bytes_for(local_qubits)) {
+        slice_bytes_(amplitude_bytes_ << kProcessSliceBits),
+        ring_(2 * kSlices * slice_bytes_) {
     if (std::string(ranks_->kind()) != "MPI")
       set_remark(std::string("over ") + ranks_->kind() + ", as no MPI started the processes");
   }
@@ -142,9 +141,6 @@ class ProcessTransport final : public Transport {
   int num_at_once() const override { return ranks_->size(); }
   double bandwidth() const override { return kProcessBandwidth; }
   std::uint64_t ring_bytes() const override { return ring_.num_bytes(); }
-  std::uint64_t ring_bytes_for(int local_qubits) const override {
-    return 2 * kSlices * amplitude_bytes_ << process_slice_bits(local_qubits);
-  }
 
   void for_each_shard(const std::function<void(int)>& f) const override { f(0); }
   std::vector<double> gather(std::span<const double> mine, std::size_t each) const override {
@@ -160,7 +156,7 @@ class ProcessTransport final : public Transport {
     State& shard = *shards[0];
     const int rank = ranks_->rank();
     const std::uint64_t mine = swap.value(rank);
-    PartRuns runs(swap, slice_bits_);
+    PartRuns runs(swap, process_slice_bits(swap.local_qubits));
     const std::size_t bytes = runs.slice_amplitudes() * amplitude_bytes_;
     for (std::uint64_t d = 1; d < bit(swap.num_bits()); ++d) {
       const int peer = swap.partner(rank, d);
@@ -187,7 +183,7 @@ class ProcessTransport final : public Transport {
     State& shard = *shards[0];
     const int peer = partner(ranks_->rank());
     if (peer == ranks_->rank()) return;
-    const int bits = std::min(shard.num_qubits(), slice_bits_);
+    const int bits = std::min(shard.num_qubits(), process_slice_bits(shard.num_qubits()));
     const std::size_t bytes = amplitude_bytes_ << bits;
     const std::uint64_t count = shard.num_amplitudes() >> bits;
     const auto finish = [&](std::uint64_t s) {
@@ -222,9 +218,7 @@ class ProcessTransport final : public Transport {
   char* in(int slot) const { return out(slot) + slice_bytes_; }
 
   std::shared_ptr<runtime::Ranks> ranks_;
-  std::size_t amplitude_bytes_;
-  int slice_bits_;  // the same on every rank
-  std::size_t slice_bytes_;
+  std::size_t amplitude_bytes_, slice_bytes_;
   runtime::HostBuffer ring_;
 };
 
@@ -235,8 +229,8 @@ std::shared_ptr<Transport> make_logical_transport(int num_ranks, Precision preci
 }
 
 std::shared_ptr<Transport> make_process_transport(std::shared_ptr<runtime::Ranks> ranks,
-                                                  Precision precision, int local_qubits) {
-  return std::make_shared<ProcessTransport>(std::move(ranks), precision, local_qubits);
+                                                  Precision precision) {
+  return std::make_shared<ProcessTransport>(std::move(ranks), precision);
 }
 
 }  // namespace tilewave::statevec::distributed

@@ -87,8 +87,6 @@ class Transport {
   virtual double bandwidth() const = 0;
   /// Bytes of buffers beside the shards of this process.
   virtual std::uint64_t ring_bytes() const = 0;
-  /// The same with shards of so many qubits.
-  virtual std::uint64_t ring_bytes_for(int /*local_qubits*/) const { return ring_bytes(); }
 
   /// f(k) for the k-th shard of this process.
   virtual void for_each_shard(const std::function<void(int)>& f) const = 0;
@@ -120,15 +118,15 @@ class Transport {
 
 /// All ranks in this process, on host memory.
 std::shared_ptr<Transport> make_logical_transport(int num_ranks, Precision precision);
-/// One rank a process, on host memory, for shards of so many qubits: they say how large the ring is.
+/// One rank a process, on host memory.
 std::shared_ptr<Transport> make_process_transport(std::shared_ptr<runtime::Ranks> ranks,
-                                                  Precision precision, int local_qubits);
+                                                  Precision precision);
 /// One rank a process, with a device each: by kernels on each other's memory on one host, over NCCL
 /// where all ranks can, otherwise staged through host memory; TILEWAVE_TRANSPORT=ipc, nccl or host
 /// decides. Throws Error(kUsage) for other words, Error(kResources) where what is asked for cannot
 /// be used.
 std::shared_ptr<Transport> make_device_process_transport(std::shared_ptr<runtime::Ranks> ranks,
-                                                         Precision precision, int local_qubits,
-                                                         int device, int min_sliced_qubits = -1);
+                                                         Precision precision, int device,
+                                                         int min_sliced_qubits = -1);
 
 }  // namespace tilewave::statevec::distributed
