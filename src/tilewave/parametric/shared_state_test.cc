@@ -17,7 +17,7 @@ namespace {
 
 TEST(SharedState, equals_states_moved_gate_by_gate) {
   std::size_t stretches = 0;
-  for_each_random(1, 12, [&](std::uint64_t seed, Random& random) {
+  for_each_random(1, 24, [&](std::uint64_t seed, Random& random) {
     const auto n = static_cast<std::uint32_t>(10 + random.below(2));
     const std::uint32_t p = 5;
     const Circuit c = random_circuit(random, n, p, 40);
@@ -52,7 +52,7 @@ TEST(SharedState, equals_states_moved_gate_by_gate) {
     }
     stretches += make_stretches(lower(c), 2, 3).list.size();
   });
-  EXPECT_GT(stretches, 30u) << "wires change places in these circuits";
+  EXPECT_GT(stretches, 60u) << "wires change places in these circuits";
 }
 
 // Shards of more rows than are exchanged at a time.

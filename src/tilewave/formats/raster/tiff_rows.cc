@@ -282,15 +282,13 @@ class TiffPlane {
                          "convert it (gdal_translate IN OUT.tif)");
     }
     check_blocks(shape, wanted);
-    if (tile_height_ > 0 && file_bytes_ >= 0) check_row_of_tiles(wanted);
   }
 
-  // A row of tiles is in memory at a time. Some codecs need a hundred bytes for any tile of one
-  // value, and tiles may share bytes, so that what a few bytes may stand for has no bound per tile.
-  void check_row_of_tiles(std::int64_t tile_bytes) const {
+  // The tiles of a row that are there are in memory together. Some codecs need a hundred bytes for any
+  // tile of one value, and tiles may share bytes, so that what a few bytes may stand for has no bound
+  // per tile.
+  void check_row_of_tiles(double bytes) const {
     constexpr double kFree = 512 << 20, kMostOfAByte = 2000;
-    const double bytes =
-        static_cast<double>(tile_bytes) * ((width_ + tile_width_ - 1) / tile_width_);
     if (bytes <= kFree + kMostOfAByte * static_cast<double>(file_bytes_)) return;
     raster_input_error(path_, "it is truncated or damaged: a row of its tiles has ",
                        static_cast<std::int64_t>(bytes / (1 << 20)), " MiB, the file ", file_bytes_,
@@ -308,8 +306,13 @@ class TiffPlane {
     const std::uint32_t in_plane = shape.in_planes ? all / shape.channels : all;
     const auto held = static_cast<std::uint64_t>(size);
     const auto least = static_cast<std::uint64_t>(wanted / most_expansion(shape.compression));
+    const auto across =
+        static_cast<std::uint32_t>(tile_height_ > 0 ? (width_ + tile_width_ - 1) / tile_width_ : 1);
+    std::uint32_t in_row = 0;  // tiles that are there
     for (std::uint32_t k = sample_ * in_plane; k < (sample_ + 1) * in_plane; ++k) {
+      if ((k - sample_ * in_plane) % across == 0) in_row = 0;
       if (is_absent(k)) continue;
+      if (tile_height_ > 0) check_row_of_tiles(static_cast<double>(wanted) * ++in_row);
       const std::uint64_t offset = TIFFGetStrileOffset(t, k);
       const std::uint64_t bytes =
           offset < held ? std::min(TIFFGetStrileByteCount(t, k), held - offset) : 0;

@@ -267,5 +267,17 @@ TEST(Tiff, HeadersAreNotBelieved) {
   }
 }
 
+// A row of 640 MiB of tiles, of which one is there: the others take no memory.
+TEST(Tiff, LargeTilesMayBeLeftOut) {
+  Layout l;
+  l.tile = 4096;
+  l.width = 40 * l.tile;
+  l.height = 2;
+  l.compression = COMPRESSION_ADOBE_DEFLATE;
+  const auto nothing = [](auto, auto, int) { return 0u; };
+  EXPECT_EQ(error_of(write("wide.tif", l, nothing, [](auto x, auto) { return x == 0; })),
+            "no error");
+}
+
 }  // namespace
 }  // namespace tilewave::formats::raster_tiff_test

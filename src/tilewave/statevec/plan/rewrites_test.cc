@@ -62,7 +62,7 @@ TEST(Rewrites, forced_and_forbidden_plans_give_the_same_state) {
     const bool of_ranks = rewrite == Rewrite::kDeferred || rewrite == Rewrite::kHandedOver;
     const bool of_moves = rewrite == Rewrite::kMergedMoves || rewrite == Rewrite::kTakenMoves;
     int forced = 0, forbidden = 0;
-    for_each_seed(of_moves ? 160 : 40, [&](std::uint64_t, std::mt19937_64& random) {
+    for_each_seed(of_moves ? 400 : 60, [&](std::uint64_t, std::mt19937_64& random) {
       const int n = 8 + static_cast<int>(random() % 3);
       const circuit::Circuit c = any_circuit(n, random);
       PlanOptions options = testing::tile_options(5, 1);
@@ -87,7 +87,7 @@ TEST(Rewrites, forced_and_forbidden_plans_give_the_same_state) {
       options.rewrites = {{}, {rewrite}};
       forbidden += checked_rewrites(c, options, random).has(rewrite);
     });
-    EXPECT_GT(forced, of_moves ? 2 : 10);
+    EXPECT_GT(forced, 10);
     EXPECT_EQ(forbidden, 0);
   }
 }
